@@ -9,7 +9,7 @@
 // All kernels of linear attention.
 GI_PARAMS(delta,
     uint x_stride, y_stride, n_head, n_k_head; // strides are of a batch
-    uint o_stride;
+    uint o_stride, out_stride;
     uint z; // column of x: (n_head, DIM)
     uint matrix; // offset in the state; the ring is at 0
     uint gamma; // offset in vectors

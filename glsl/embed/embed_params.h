@@ -6,6 +6,11 @@
 
 // clang-format off
 
+GI_PARAMS(add_inputs,
+    uint stride, y_stride, width, gamma;
+    float eps;
+)
+
 GI_PARAMS(add_positions,
     uint x_stride, width, table;
 )
@@ -20,6 +25,11 @@ GI_PARAMS(embed_token,
     uint residual, norm, ssq, rope_row;
     uint gamma, rope_table, n_rot;
     float scale;
+)
+
+GI_PARAMS(gate_input,
+    uint gate_stride, stride, begin, width;
+    uint act_stride;
 )
 
 GI_PARAMS(last_row,

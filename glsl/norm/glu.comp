@@ -1,9 +1,8 @@
 // act[m][i] = f(g) * u for one part of a gate_up projection: g at column begin + i of
-// gate_up[m], u n_part columns further; with UNGATED f(g); with SPLIT u is of rows of its own.
+// gate_up[m], u n_part columns further; with UNGATED f(g).
 //
 //   act      (n_tokens, act_stride)      written, with HALF in f16 (gemm/half_rows.glsl)
 //   gate_up  (n_tokens, gate_up_stride)
-//   up       (n_tokens, up_stride)       with SPLIT u, from column up_begin on
 //
 // With SORTED 1, of f16, rows are those of experts/sort_experts.comp: of each route of a token the place
 // in gate_up, the row in act.
@@ -27,9 +26,6 @@
 #ifndef UNGATED
 #define UNGATED 0
 #endif
-#ifndef SPLIT
-#define SPLIT 0
-#endif
 
 #if HALF
 #include "gemm/half_rows_write.glsl"
@@ -49,11 +45,6 @@ layout(std430, binding = 2) restrict readonly buffer Routes
 {
     vec4 routes[];
 };
-#elif SPLIT
-layout(std430, binding = 2) restrict readonly buffer Up
-{
-    vec4 up[];
-};
 #endif
 
 #include "params/glu.glsl"
@@ -64,9 +55,6 @@ vec4 glu_quad(uint token, uint column)
     uint at = (token * params.gate_up_stride + params.gate_begin + column) / 4u;
 #if UNGATED
     return activate(gate_up[at]);
-#elif SPLIT
-    uint up_at = (token * params.up_stride + params.up_begin + column) / 4u;
-    return activate(gate_up[at]) * linear_factor(up[up_at]);
 #else
     return activate(gate_up[at]) * linear_factor(gate_up[at + params.n_part / 4u]);
 #endif

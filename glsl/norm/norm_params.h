@@ -28,17 +28,10 @@ GI_PARAMS(rmsnorm,
     float eps;
 )
 
-GI_PARAMS(slice_norm,
-    uint x_stride, y_stride, z_stride, z; // z: column of the gate
-    uint width, gamma, gamma_step; // gamma_step: floats from a slice's weights to the next one's
-    float eps;
-)
-
 GI_PARAMS(glu,
     uint gate_up_stride, act_stride;
     uint gate_begin, n_part; // columns of gate_up
     uint act_begin, n_column; // columns of act
-    uint up_stride, up_begin; // with SPLIT, of up
     float square, fall, slope, edge; // of xielu
 )
 

@@ -10,6 +10,7 @@
 #include "ops/conv/short_conv.h"
 #include "ops/delta/delta.h"
 #include "ops/embed/embed.h"
+#include "ops/embed/inputs.h"
 #include "ops/experts/experts.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/half_rows.h"

@@ -1,6 +1,5 @@
 // Inputs that layers have beside the residual.
 #include "graph/graph_private.h"
-#include "ops/norm/slice_norm.h"
 
 void gi_graph_project_inputs(struct gi_graph *graph)
 {
@@ -8,12 +7,11 @@ void gi_graph_project_inputs(struct gi_graph *graph)
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_weight *proj = graph->weights.input_proj;
     const struct gi_rows *projected = graph->is_batch ? &graph->ffn_gate_up : &graph->row;
-    const struct gi_slice_norm norm = {
+    const struct gi_input_norm norm = {
         .width = hparams->inputs.width,
         .n = hparams->n_layer,
         .gamma = norm_offset(graph, 0, GI_NORM_INPUT),
         .eps = hparams->norm_eps * (float)hparams->n_embd, // of W x without its scale
-        .is_added = true,
     };
     struct gi_rows rows;
     if (graph->is_batch) {
@@ -23,7 +21,7 @@ void gi_graph_project_inputs(struct gi_graph *graph)
         gi_op_gemv(recorder, "input_proj", proj, graph->stream.range, graph->stream.residual, false,
                    projected->range);
     }
-    gi_op_slice_norm(recorder, "inputs", &norm, true, projected, &graph->vectors,
+    gi_op_add_inputs(recorder, "inputs", &norm, projected, &graph->vectors,
                      graph->is_batch ? &graph->inputs : &graph->input);
 }
 
@@ -37,8 +35,8 @@ void gi_graph_gate_input(struct gi_graph *graph, uint32_t layer)
     if (graph->is_batch) {
         gi_graph_input_rows(graph, "input_gate", layer, GI_NORM_NONE, gate, &rows);
         gi_op_gemm(recorder, "input_gate", gate, &rows, false, 1.0f, &graph->ffn_gate_up);
-        gi_op_glu_split(recorder, "input_act", &graph->ffn_gate_up, &graph->inputs, layer * width,
-                        width, graph->hparams->activation, &graph->attn);
+        gi_op_gate_input(recorder, "input_act", &graph->ffn_gate_up, &graph->inputs, layer * width,
+                         width, graph->hparams->activation, &graph->attn);
         gi_graph_pass_on(graph, "attn_half", &graph->attn, width, out, &graph->q,
                          &graph->attn_input);
     } else {

@@ -1,6 +1,5 @@
 #include "base/round.h"
 #include "graph/graph_private.h"
-#include "ops/norm/slice_norm.h"
 
 // Returns the range of results of kernels with a state in a decode step.
 static struct gi_step_x state_x(const struct gi_graph *graph)
@@ -117,15 +116,9 @@ static void ssm_rows(struct gi_graph *graph, uint32_t layer, const struct gi_ssm
         gi_op_ssm_step(recorder, ssm, graph->row.range, &graph->vectors, memory, rows->range);
     }
     if (gamma != UINT32_MAX) {
-        const uint32_t n_group = ssm->params.n_group;
-        const struct gi_slice_norm norm = {
-            .width = ssm->params.n_head / n_group * ssm->dim,
-            .n = n_group,
-            .gamma = gamma,
-            .has_each_gamma = true,
-            .eps = graph->hparams->norm_eps,
-        };
-        gi_op_slice_norm(recorder, "ssm_norm", &norm, graph->is_batch, rows, &graph->vectors, rows);
+        gi_op_ssm_norm(recorder, graph->is_batch, ssm->params.n_group,
+                       ssm->params.n_head / ssm->params.n_group * ssm->dim, &graph->vectors, gamma,
+                       graph->hparams->norm_eps, rows);
     }
 }
 

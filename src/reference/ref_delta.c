@@ -204,3 +204,24 @@ void gi_ref_delta_scan(struct gi_ref *ref)
         gi_ref_rewind(ref, n_memory);
     }
 }
+
+void gi_ref_delta_norm(struct gi_ref *ref)
+{
+    const struct gi_delta_params *p = ref->params;
+    const uint32_t n = gi_ref_define(ref, "DIM"), n_head = ref->dispatch->grid.size[0];
+    const uint32_t width = n_head * n;
+    const float *o = gi_ref_rows(ref, 1, 0, p->o_stride, width);
+    const float *gamma = gi_ref_floats(ref, 2, p->gamma, n);
+    const float *z = gi_ref_rows(ref, 3, p->z, p->x_stride, width);
+    double *line = gi_ref_memory(ref, n, sizeof(*line));
+    for (uint32_t m = 0; !ref->has_failed && m < ref->n_tokens;
+         m = gi_ref_next(ref, m, ref->n_tokens, width)) {
+        for (uint32_t begin = 0; begin < width; begin += n) {
+            for (uint32_t i = 0; i < n; i++) {
+                line[i] = o[(size_t)m * p->o_stride + begin + i];
+            }
+            expect_normed(ref, (uint64_t)m * p->out_stride + begin, line, gamma,
+                          z + (size_t)m * p->x_stride + begin, n, p->eps);
+        }
+    }
+}

@@ -57,32 +57,6 @@ void gi_ref_rmsnorm(struct gi_ref *ref)
     }
 }
 
-void gi_ref_slice_norm(struct gi_ref *ref)
-{
-    const struct gi_slice_norm_params *p = ref->params;
-    const uint32_t n = p->width, n_column = ref->dispatch->grid.size[0] * n; // of all slices
-    const bool is_in_place = gi_ref_define(ref, "IN_PLACE"), is_added = gi_ref_define(ref, "ADDED");
-    const bool is_gated = gi_ref_define(ref, "GATED");
-    const float *x = gi_ref_rows(ref, is_in_place ? 0 : 1, 0, p->x_stride, n_column);
-    const float *gamma = gi_ref_floats(ref, 2, p->gamma, p->gamma_step > 0 ? n_column : n);
-    const float *z = is_gated ? gi_ref_rows(ref, 3, p->z, p->z_stride, n_column) : NULL;
-    const float *old = is_added ? gi_ref_rows(ref, 0, 0, p->y_stride, n_column) : NULL;
-    for (uint32_t token = 0; !ref->has_failed && token < ref->n_tokens;
-         token = gi_ref_next(ref, token, ref->n_tokens, n_column)) {
-        const uint64_t from = (uint64_t)token * p->x_stride, to = (uint64_t)token * p->y_stride;
-        for (uint32_t begin = 0; begin < n_column; begin += n) {
-            const double scale = 1 / sqrt(gi_ref_mean_square(x + from + begin, n, 0) + p->eps);
-            for (uint32_t i = begin; i < begin + n; i++) {
-                const double gate = z ? gi_ref_silu(z[(uint64_t)token * p->z_stride + i]) : 1;
-                const double weight = gate * gamma[(size_t)(begin / n) * p->gamma_step + i - begin];
-                const double normed = x[from + i] * scale * weight, before = old ? old[to + i] : 0;
-                gi_ref_expect(ref, "norm", 0, to + i, (normed + before) / (old ? sqrt(2) : 1),
-                              fabs(normed) + fabs(before));
-            }
-        }
-    }
-}
-
 // Takes a batch, or the stream of a step, whose norm it writes from its residual.
 void gi_ref_layernorm(struct gi_ref *ref)
 {
@@ -150,9 +124,9 @@ static double exp_argument(uint32_t activation, double x)
                                                   : x;
 }
 
-// Expects row `to` of the results, which comes from a row of gate and one of up.
+// Expects row `to` of the results, which comes from a row of gate and up.
 static void expect_glu(struct gi_ref *ref, const struct gi_ref_rows_form *act, uint32_t to,
-                       const float *gate, const float *up, struct gi_ref_value *row)
+                       const float *gate, struct gi_ref_value *row)
 {
     const struct gi_glu_params *p = ref->params;
     const uint32_t activation = gi_ref_define(ref, "ACTIVATION");
@@ -161,7 +135,7 @@ static void expect_glu(struct gi_ref *ref, const struct gi_ref_rows_form *act, u
     for (uint32_t i = 0; i < p->n_column; i++) {
         const double g = gate[i];
         row[i].value = gi_ref_activate(activation, &xielu, g) *
-                       (is_gated ? gi_ref_linear_factor(activation, up[i]) : 1);
+                       (is_gated ? gi_ref_linear_factor(activation, gate[p->n_part + i]) : 1);
         row[i].magnitude =
             fabs(row[i].value) * (2 + fabs(exp_argument(activation, g))) + fabs((double)xielu.fall);
     }
@@ -179,8 +153,6 @@ void gi_ref_glu(struct gi_ref *ref)
                               : NULL;
     const float *gate_up = gi_ref_floats(
         ref, 1, p->gate_begin, (uint64_t)(n_row - 1) * p->gate_up_stride + p->n_part + (size_t)n);
-    const float *own_ups =
-        gi_ref_define(ref, "SPLIT") ? gi_ref_rows(ref, 2, p->up_begin, p->up_stride, n) : NULL;
     const struct gi_ref_rows_form act = rows_form(ref, 0, p->act_stride, p->act_stride);
     struct gi_ref_value *values = gi_ref_memory(ref, n, sizeof(*values));
     for (uint32_t row = 0; !ref->has_failed && row < n_row;
@@ -188,9 +160,7 @@ void gi_ref_glu(struct gi_ref *ref)
         const float *route = routes ? routes + (size_t)4 * row : NULL;
         const uint32_t from = route ? gi_ref_index(route[2], n_row) : row;
         const uint32_t to = route ? gi_ref_index(route[3], gi_ref_rows_room(ref, &act)) : row;
-        const float *gate = gate_up + (size_t)from * p->gate_up_stride;
-        const float *up = own_ups ? own_ups + (size_t)from * p->up_stride : gate + p->n_part;
-        expect_glu(ref, &act, to, gate, up, values);
+        expect_glu(ref, &act, to, gate_up + (size_t)from * p->gate_up_stride, values);
     }
 }
 

@@ -122,6 +122,47 @@ void gi_ref_add_positions(struct gi_ref *ref)
     }
 }
 
+void gi_ref_add_inputs(struct gi_ref *ref)
+{
+    const struct gi_add_inputs_params *p = ref->params;
+    const uint32_t n = p->width, n_column = ref->dispatch->grid.size[0] * n; // of all layers
+    const float *gamma = gi_ref_floats(ref, 2, p->gamma, n);
+    const float *y = gi_ref_rows(ref, 1, 0, p->y_stride, n_column);
+    const float *inputs = gi_ref_rows(ref, 0, 0, p->stride, n_column);
+    for (uint32_t token = 0; !ref->has_failed && token < ref->n_tokens;
+         token = gi_ref_next(ref, token, ref->n_tokens, n_column)) {
+        for (uint32_t begin = 0; begin < n_column; begin += n) {
+            const uint64_t at = (uint64_t)token * p->stride + begin;
+            const float *row = y + (size_t)token * p->y_stride + begin;
+            const double scale = 1 / sqrt(gi_ref_mean_square(row, n, 0) + p->eps);
+            for (uint32_t i = 0; i < n; i++) {
+                const double normed = row[i] * scale * gamma[i], old = inputs[at + i];
+                gi_ref_expect(ref, "inputs", 0, at + i, (normed + old) / sqrt(2),
+                              fabs(normed) + fabs(old));
+            }
+        }
+    }
+}
+
+void gi_ref_gate_input(struct gi_ref *ref)
+{
+    const struct gi_gate_input_params *p = ref->params;
+    const uint32_t n = p->width, activation = gi_ref_define(ref, "ACTIVATION");
+    const struct gi_xielu none = {0}; // no such model has it
+    const float *gates = gi_ref_rows(ref, 1, 0, p->gate_stride, n);
+    const float *inputs = gi_ref_rows(ref, 2, p->begin, p->stride, n);
+    for (uint32_t token = 0; !ref->has_failed && token < ref->n_tokens;
+         token = gi_ref_next(ref, token, ref->n_tokens, n)) {
+        for (uint32_t i = 0; i < n; i++) {
+            const double gate = gates[(size_t)token * p->gate_stride + i];
+            const double value =
+                gi_ref_activate(activation, &none, gate) * inputs[(size_t)token * p->stride + i];
+            gi_ref_expect(ref, "act", 0, (uint64_t)token * p->act_stride + i, value,
+                          fabs(value) * (2 + fabs(gate)));
+        }
+    }
+}
+
 // The state holds b x of the last tokens: row p % (n_taps - 1) of position p.
 void gi_ref_short_conv(struct gi_ref *ref)
 {

@@ -159,3 +159,22 @@ void gi_ref_ssm_scan(struct gi_ref *ref)
         gi_ref_rewind(ref, n_memory);
     }
 }
+
+void gi_ref_ssm_norm(struct gi_ref *ref)
+{
+    const struct gi_ssm_norm_params *p = ref->params;
+    const uint32_t n = p->width, n_group = ref->dispatch->grid.size[0], width = n_group * n;
+    const float *y = gi_ref_rows(ref, 0, 0, p->y_stride, width);
+    const float *gamma = gi_ref_floats(ref, 1, p->gamma, width);
+    for (uint32_t m = 0; !ref->has_failed && m < ref->n_tokens;
+         m = gi_ref_next(ref, m, ref->n_tokens, width)) {
+        for (uint32_t begin = 0; begin < width; begin += n) {
+            const size_t at = (size_t)m * p->y_stride + begin;
+            const double scale = 1 / sqrt(gi_ref_mean_square(y + at, n, 0) + p->eps);
+            for (uint32_t i = 0; i < n; i++) {
+                const double value = gamma[begin + i] * y[at + i] * scale;
+                gi_ref_expect(ref, "norm", 0, at + i, value, fabs(value));
+            }
+        }
+    }
+}

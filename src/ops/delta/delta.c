@@ -1,7 +1,5 @@
 #include "ops/delta/delta.h"
 
-#include "ops/norm/slice_norm.h"
-
 #include <assert.h>
 
 #define WG_SIZE     128 // of a step, a scan
@@ -99,6 +97,7 @@ void gi_op_delta_batch(struct gi_recorder *recorder, const struct gi_delta *delt
     params.x_stride = x->stride;
     params.y_stride = mixed->stride;
     params.o_stride = o->stride;
+    params.out_stride = out->stride;
     assert(mixed->stride >= gi_delta_mixed_size(delta) && x->stride >= delta->n_column);
     assert(o->stride >= params.n_head * delta->dim && out->stride >= params.n_head * delta->dim);
 
@@ -127,13 +126,12 @@ void gi_op_delta_batch(struct gi_recorder *recorder, const struct gi_delta *delt
     };
     gi_recorder_add(recorder, &scan_key, &scan);
 
-    const struct gi_slice_norm norm = {
-        .width = delta->dim,
-        .n = params.n_head,
-        .gamma = params.gamma,
-        .eps = params.eps,
-        .gate = x,
-        .gate_begin = params.z,
+    const struct gi_program_key norm_key = make_key(delta, GI_PROGRAM_DELTA_NORM, ROW_WG_SIZE);
+    struct gi_dispatch norm = {
+        .label = "delta_norm",
+        .bindings = {out->range, o->range, vectors->range, x->range},
+        GI_PARAMS_OF(params),
+        .grid = gi_grid_rows(params.n_head, true),
     };
-    gi_op_slice_norm(recorder, "delta_norm", &norm, true, o, vectors, out);
+    gi_recorder_add(recorder, &norm_key, &norm);
 }

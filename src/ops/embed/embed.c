@@ -2,6 +2,7 @@
 
 #include "base/round.h"
 #include "glsl/embed/embed_params.h"
+#include "ops/embed/inputs.h"
 #include "ops/gemv/gemv.h"
 
 #include <assert.h>

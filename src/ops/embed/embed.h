@@ -36,12 +36,6 @@ void gi_op_embed_token(struct gi_recorder *recorder, const struct gi_weight *wei
 void gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *weight,
                        struct gi_range tokens, float scale, const struct gi_rows *x);
 
-// inputs = scale * W[step_state.token]: the embedding of a decode step's token.
-//   W  (n_vocab, n_cols), may have several parts     inputs  one row, n_cols columns
-// Columns are written in blocks of 32: the row must have room for a whole last block.
-void gi_op_embed_row(struct gi_recorder *recorder, const struct gi_weight *weight, float scale,
-                     const struct gi_rows *inputs);
-
 // x[m] += row step_state.n_past + m of a table (n_ctx, width) of the vectors, its offset in floats.
 // x is the rows of a batch, or the only row of a step.
 void gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *vectors,

@@ -64,11 +64,6 @@ bool gi_glu_has_halves(const struct gi_weight *weight);
 void gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_weight *weight,
                const struct gi_rows *gate_up, uint32_t n_ff, const struct gi_activation_rule *rule,
                const struct gi_rows *act);
-// act[m][i] = f(gate[m][i]) * up[m][up_begin + i] for i < width, a multiple of 4 as up_begin is,
-// for the rows of a batch. act is in f32.
-void gi_op_glu_split(struct gi_recorder *recorder, const char *label, const struct gi_rows *gate,
-                     const struct gi_rows *up, uint32_t up_begin, uint32_t width,
-                     enum gi_activation activation, const struct gi_rows *act);
 
 // x[m] *= 1 / (1 + exp(-gate)) for the rows of a batch or the only row of a step. The gates follow
 // v in a row of the stacked projection, in pair order.

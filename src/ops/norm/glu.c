@@ -75,30 +75,6 @@ void gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_
     }
 }
 
-void gi_op_glu_split(struct gi_recorder *recorder, const char *label, const struct gi_rows *gate,
-                     const struct gi_rows *up, uint32_t up_begin, uint32_t width,
-                     enum gi_activation activation, const struct gi_rows *act)
-{
-    assert(width % 4 == 0 && up_begin % 4 == 0 && !act->is_half);
-    assert(gate->stride >= width && up->stride >= up_begin + width && act->stride >= width);
-    const struct gi_program_key key = GI_KEY(GI_PROGRAM_GLU, {"WG_SIZE", WG_SIZE},
-                                             {"ACTIVATION", activation}, {"HALF", 0}, {"SPLIT", 1});
-    const struct gi_glu_params params = {
-        .gate_up_stride = gate->stride,
-        .act_stride = act->stride,
-        .n_column = width,
-        .up_stride = up->stride,
-        .up_begin = up_begin,
-    };
-    struct gi_dispatch dispatch = {
-        .label = label,
-        .bindings = {act->range, gate->range, up->range},
-        GI_PARAMS_OF(params),
-        .grid = gi_grid_rows(gi_divide_up(width, 4 * WG_SIZE), true),
-    };
-    gi_recorder_add(recorder, &key, &dispatch);
-}
-
 void gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
                        enum gi_activation activation, const struct gi_weight *weight,
                        const struct gi_rows *gate_up, const struct gi_sorted_rows *rows)

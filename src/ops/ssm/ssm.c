@@ -130,3 +130,21 @@ void gi_op_ssm_batch(struct gi_recorder *recorder, const struct gi_ssm *ssm,
     };
     gi_recorder_add(recorder, &scan_key, &scan);
 }
+
+void gi_op_ssm_norm(struct gi_recorder *recorder, bool is_batch, uint32_t n_group, uint32_t width,
+                    const struct gi_vectors *vectors, uint32_t gamma, float eps,
+                    const struct gi_rows *y)
+{
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
+    assert(width % 4 == 0 && gamma % 4 == 0 && y->stride >= n_group * width && !y->is_half);
+    const struct gi_program_key key = GI_KEY(GI_PROGRAM_SSM_NORM, {"WG_SIZE", wg_size});
+    const struct gi_ssm_norm_params params = {
+        .y_stride = y->stride, .width = width, .gamma = gamma, .eps = eps};
+    struct gi_dispatch dispatch = {
+        .label = "ssm_norm",
+        .bindings = {y->range, vectors->range},
+        GI_PARAMS_OF(params),
+        .grid = gi_grid_rows(n_group, is_batch),
+    };
+    gi_recorder_add(recorder, &key, &dispatch);
+}

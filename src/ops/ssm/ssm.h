@@ -37,4 +37,10 @@ void gi_op_ssm_batch(struct gi_recorder *recorder, const struct gi_ssm *ssm,
                      struct gi_range memory, const struct gi_rows *mixed,
                      const struct gi_rows *out);
 
+// y = rmsnorm of each of n_group parts of a row of n_group * width, a multiple of 4, for the rows
+// of a batch or the only row of a step. gamma: offset in vectors, (n_group, width). One dispatch.
+void gi_op_ssm_norm(struct gi_recorder *recorder, bool is_batch, uint32_t n_group, uint32_t width,
+                    const struct gi_vectors *vectors, uint32_t gamma, float eps,
+                    const struct gi_rows *y);
+
 #endif

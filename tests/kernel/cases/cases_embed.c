@@ -1,5 +1,6 @@
 // Embeddings of a step's token, of a batch and of the slots of a joint list, and what is added to
 // them.
+#include "ops/embed/inputs.h"
 #include "ops/gemv/gemv.h"
 #include "tests/kernel/cases/cases_slots.h"
 #include "tests/kernel/fixture/kernel_axes.h"

@@ -1,6 +1,5 @@
 // Inputs of layers: what the residual adds to the embeddings, and what a layer makes of its own.
-#include "ops/gemm/batch.h"
-#include "ops/norm/slice_norm.h"
+#include "ops/embed/inputs.h"
 #include "tests/kernel/fixture/kernel_rows.h"
 
 #include <stdio.h>
@@ -45,12 +44,12 @@ static void init(struct input_run *s, struct kt_run *run, const struct input_cas
 
 static bool run_add(struct kt_run *run, const struct input_case *c)
 {
-    const struct gi_slice_norm norm = {
-        .width = c->width, .n = c->n_layer, .gamma = 32, .eps = 1e-3f, .is_added = true};
+    const struct gi_input_norm norm = {
+        .width = c->width, .n = c->n_layer, .gamma = 32, .eps = 1e-3f};
     const uint64_t n = (uint64_t)c->n_tokens * c->width * c->n_layer;
     struct input_run s;
     init(&s, run, c);
-    gi_op_slice_norm(&run->recorder, "inputs", &norm, true, &s.b, &s.vectors, &s.a);
+    gi_op_add_inputs(&run->recorder, "inputs", &norm, &s.b, &s.vectors, &s.a);
     return kt_finish(run, 3, c->n_tokens, 3 * n * sizeof(float));
 }
 
@@ -66,8 +65,8 @@ static bool run_gate(struct kt_run *run, const struct input_case *c)
     struct input_run s;
     init(&s, run, c);
     const struct gi_rows act = kt_rows(run, "act", NULL, c->n_tokens, kt_pad32(width));
-    run->recorder.form.group_size = 0; // not a stage
-    gi_op_glu_split(&run->recorder, "act", &s.b, &s.a, begin, width, GI_ACTIVATION_GELU_TANH, &act);
+    gi_op_gate_input(&run->recorder, "act", &s.b, &s.a, begin, width, GI_ACTIVATION_GELU_TANH,
+                     &act);
     return kt_finish(run, 3, c->n_tokens, 3ull * c->n_tokens * width * sizeof(float));
 }
 

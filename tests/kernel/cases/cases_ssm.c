@@ -1,5 +1,4 @@
 // Tests Mamba-2: decode steps and batches from a nonzero state, and the norms after it.
-#include "ops/norm/slice_norm.h"
 #include "ops/ssm/ssm.h"
 #include "tests/kernel/fixture/kernel_axes.h"
 #include "tests/kernel/fixture/kernel_rows.h"
@@ -77,9 +76,7 @@ static uint64_t record_ssm_norm(struct kt_run *run, const uint32_t *v)
     const uint32_t n_group = v[0], width = v[1], n_tokens = v[2], n_row = n_group * width;
     const struct gi_rows y = kt_random_rows(run, "y", n_tokens, kt_pad32(n_row) + 32, 2);
     const struct gi_vectors vectors = kt_random_vectors(run, 4 + n_row);
-    const struct gi_slice_norm norm = {
-        .width = width, .n = n_group, .gamma = 4, .has_each_gamma = true, .eps = 1e-5f};
-    gi_op_slice_norm(&run->recorder, "ssm_norm", &norm, n_tokens > 1, &y, &vectors, &y);
+    gi_op_ssm_norm(&run->recorder, n_tokens > 1, n_group, width, &vectors, 4, 1e-5f, &y);
     return 8ull * n_tokens * n_row;
 }
 
