@@ -222,6 +222,24 @@ bool models_find(const char *word, const struct models_asked *asked, char path[M
 
 //-- flags -----------------------------------------------------------------------------------------
 
+bool models_find_vad(const char *word, const struct models_asked *asked, char path[MODELS_MAX_PATH])
+{
+    if (word) {
+        return models_find(word, asked, path);
+    }
+    struct models_list list = {0};
+    size_t count = 0;
+    const struct models_entry *entry =
+        models_cache_list(&list) ? models_list_find(&list, "silero-vad", &count) : NULL;
+    if (!entry || !entry->is_whole || !models_cache_path(entry->place, path)) {
+        path[0] = '\0';
+        cli_note("silence and noise are transcribed, too: `glinfer pull silero-vad` fetches the "
+                 "network that finds speech");
+    }
+    models_list_finish(&list);
+    return true;
+}
+
 const char *models_path(const char *word, const struct cli_hub_flags *hub)
 {
     static struct {

@@ -43,6 +43,11 @@ struct cli_hub_flags {
 // Gives -m what -hf or -mu say in its place, once a command's flags are read. False with the reason
 // printed if they contradict each other, or there is no model and one is needed.
 bool models_take_flags(const struct cli_command *command, const struct cli_report *report);
+// Writes the path of the network that finds speech: that of the word, if there is one, or of
+// silero-vad; "" with a note printed if silero-vad was not pulled. False with the reason printed if
+// the word's model is not found.
+bool models_find_vad(const char *word, const struct models_asked *asked,
+                     char path[MODELS_MAX_PATH]);
 // Returns the path that models_find finds for -m, which is kept until the process ends; NULL with
 // the reason printed.
 const char *models_path(const char *word, const struct cli_hub_flags *hub);

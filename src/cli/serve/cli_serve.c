@@ -62,7 +62,8 @@ static const struct cli_flag flags[] = {
              "a Whisper model for /v1/audio/transcriptions: a file or the name of a model"),
     CLI_TEXT(vad_model, "--vad-model", "MODEL",
              "a network that finds speech in sound, so that silence is not transcribed: a file or "
-             "a name such as silero-vad"),
+             "a name; default silero-vad if it was pulled"),
+    CLI_SWITCH(no_vad, "--no-vad", "transcribe silence and noise, too"),
     CLI_HEADING("Server"),
     CLI_TEXT(host, "--host", "HOST",
              "the address to listen on, default %v; 0.0.0.0: all addresses of IPv4; a path "

@@ -20,6 +20,7 @@ struct serve_settings {
     struct cli_texts origins;    // of other pages that may call
     // A speech model and a network that detects speech: names or files; NULL: none
     const char *speech_model, *vad_model;
+    bool no_vad;
     struct serve_place wyoming; // for clients of the Wyoming protocol
     const char *alias;          // name of the model; NULL: the name of its file
     const char *slot_folder;    // where slots are saved; NULL: nowhere

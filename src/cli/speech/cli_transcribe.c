@@ -1,6 +1,6 @@
 // `glinfer transcribe`: the text of sound, with whisper-cli's flags.
 #include "cli/cli_commands.h"
-#include "cli/models/models_cache.h"
+#include "cli/models/models_pull.h"
 #include "cli/speech/cli_hearing.h"
 
 #include <stdlib.h>
@@ -112,34 +112,14 @@ struct transcribe {
 
 //-- set-up ----------------------------------------------------------------------------------------
 
-// Finds the file of the voice activity detection network and sets vad_path; "" if --no-vad was
-// given or silero-vad was not pulled. Returns false with the reason printed if --vad-model is not
-// found.
+// Finds the file of the network that finds speech. Returns false with the reason printed.
 static bool find_vad(struct transcribe *self)
 {
-    const struct settings *settings = self->settings;
     const struct models_asked asked = {.is_offline = true};
-    if (settings->no_vad) {
-        return true;
-    }
     glinfer_source_init(&self->vad);
     self->vad.path = self->vad_path;
-    if (settings->vad_model) {
-        return models_find(settings->vad_model, &asked, self->vad_path);
-    }
-    struct models_list list = {0};
-    size_t count = 0;
-    const struct models_entry *entry =
-        models_cache_list(&list) ? models_list_find(&list, "silero-vad", &count) : NULL;
-    const bool is_there =
-        entry && entry->is_whole && models_cache_path(entry->place, self->vad_path);
-    if (!is_there) {
-        self->vad_path[0] = '\0';
-        cli_note("silence and noise are transcribed, too: `glinfer pull silero-vad` fetches the "
-                 "network that finds speech");
-    }
-    models_list_finish(&list);
-    return true;
+    return self->settings->no_vad ||
+           models_find_vad(self->settings->vad_model, &asked, self->vad_path);
 }
 
 static void fill_params(const struct transcribe *self, struct glinfer_transcription_params *params)

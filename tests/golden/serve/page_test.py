@@ -665,12 +665,12 @@ def main():
         write_whisper(model)
         with open(sound, "wb") as file:
             file.write(make_sound(2))
-        server = start_or_skip(GLINFER, MODEL, *LONG, "--speech-model", model)
+        server = start_or_skip(GLINFER, MODEL, *LONG, "--speech-model", model, "--no-vad")
         with Browser(sound=sound) as page:
             with server:
                 for test in LONG_TESTS:
                     try_out(test, page, server)
-            with Server(GLINFER, None, "--speech-model", model) as speech:
+            with Server(GLINFER, None, "--speech-model", model, "--no-vad") as speech:
                 for test in SPEECH_TESTS if "speech_model" in speech.get("/props")[2] else []:
                     try_out(test, page, speech)
             with Server(GLINFER, MODEL, *SCRIPTED) as scripted:

@@ -206,7 +206,7 @@ def it_takes_turns(server, sound):
 
 
 def it_serves_speech_alone(path, sound):
-    with Server(GLINFER, None, "--speech-model", path) as server:
+    with Server(GLINFER, None, "--speech-model", path, "--no-vad") as server:
         same([model["id"] for model in server.get("/v1/models")[2]["data"]], ["tiny-whisper.bin"], "models")
         props = server.get("/props")[2]
         same((props["total_slots"], props["speech_model"]), (0, "tiny-whisper.bin"), props)
@@ -240,7 +240,7 @@ def a_model_without_a_tensor_is_refused(whole, path):
         data = file.read()
     with open(path, "wb") as file:
         file.write(data.replace(b"decoder.ln.weight", b"decoder.xx.weight"))
-    done = subprocess.run([GLINFER, "serve", "-m", MODEL, "--port", "0", "--speech-model", path], capture_output=True, text=True)
+    done = subprocess.run([GLINFER, "serve", "-m", MODEL, "--port", "0", "--speech-model", path, "--no-vad"], capture_output=True, text=True)
     true(done.returncode != 0 and "output_norm.weight is missing" in done.stderr and "not a speech model" not in done.stderr, done)
 
 
@@ -258,7 +258,7 @@ def main():
         write_whisper(path)
         wrong_flags_are_refused(path)
         a_model_without_a_tensor_is_refused(path, os.path.join(folder, "broken.bin"))
-        with Server(GLINFER, MODEL, "--speech-model", path, "--max-body", "1M", "--metrics") as server:
+        with Server(GLINFER, MODEL, "--speech-model", path, "--no-vad", "--max-body", "1M", "--metrics") as server:
             names = [model["id"] for model in server.get("/v1/models")[2]["data"]]
             same(names, [os.path.basename(MODEL), "tiny-whisper.bin"], "models")
             same(server.get("/v1/models/tiny-whisper.bin")[2]["id"], "tiny-whisper.bin", "a model")

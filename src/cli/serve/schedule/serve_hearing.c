@@ -20,12 +20,14 @@ bool serve_hearing_find(struct serve_hearing *hearing, const struct serve_settin
     if (!settings->speech_model) {
         return !settings->vad_model || cli_fail(CLI_EXIT_USAGE, "--vad-model needs --speech-model");
     }
-    hearing->path = models_path(settings->speech_model, &settings->session.hub);
-    hearing->vad.path =
-        settings->vad_model ? models_path(settings->vad_model, &settings->session.hub) : NULL;
-    if (!hearing->path || (settings->vad_model && !hearing->vad.path)) {
+    const struct cli_hub_flags *hub = &settings->session.hub;
+    const struct models_asked asked = {.token = hub->token, .is_offline = hub->is_offline};
+    hearing->path = models_path(settings->speech_model, hub);
+    if (!hearing->path ||
+        (!settings->no_vad && !models_find_vad(settings->vad_model, &asked, hearing->vad_path))) {
         return false;
     }
+    hearing->vad.path = hearing->vad_path[0] ? hearing->vad_path : NULL;
     fill_params(hearing, settings, &params);
     if (!glinfer_model_inspect(&params, info, &err)) {
         return cli_fail_error(&err);
@@ -38,8 +40,8 @@ bool serve_hearing_find(struct serve_hearing *hearing, const struct serve_settin
     return info->is_supported || cli_fail(CLI_EXIT_FAILED, "%s", info->refusal);
 }
 
-// Transcribes a second of silence, which compiles the programs and reads the network of
-// --vad-model.
+// Transcribes a second of silence, which compiles the programs and reads the network that finds
+// speech.
 static bool warm_up(struct serve_hearing *hearing, struct glinfer_error *err)
 {
     static const float silence[GLINFER_SPEECH_RATE];

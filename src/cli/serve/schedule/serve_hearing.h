@@ -10,14 +10,15 @@
 struct serve_hearing {
     const char *path;                            // of the model; NULL: the server has none
     struct glinfer_model_info info;              // of its file
-    struct glinfer_source vad;                   // its path is NULL without --vad-model
+    struct glinfer_source vad;                   // its path is NULL if all sound is transcribed
+    char vad_path[MODELS_MAX_PATH];
     struct glinfer_model *model;                 // owned
     struct serve_job *job;                       // the job being transcribed; NULL: idle
     atomic_bool is_busy;                         // whether job is set, for other threads
     struct glinfer_transcription *transcription; // of the job; owned
 };
 
-// Finds the files of --speech-model and --vad-model. Returns false with the reason printed.
+// Finds the files of the speech model and of the network that finds speech. Returns false with the reason printed.
 bool serve_hearing_find(struct serve_hearing *hearing, const struct serve_settings *settings);
 // Loads the model, if there is one. Fails as glinfer_model_load does.
 bool serve_hearing_load(struct serve_hearing *hearing, const struct serve_settings *settings,
