@@ -1012,7 +1012,8 @@ struct glinfer_transcription_params {
     // Code or name, such as "de" or "german", in any case; NULL or "auto": detected.
     const char *language;
     bool translate; // to English
-    bool is_live;   // tells the text of an utterance before it has ended
+    bool is_live;   // tells the text of an utterance before it has ended, and tries no further
+                    // temperatures, which would delay the next utterances
     // Encodes whole windows of 30 s, scaled by the loudest frame of the whole sound, as whisper.cpp
     // does; else no more than the sound, which is faster.
     bool is_exact;

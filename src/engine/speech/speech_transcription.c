@@ -162,9 +162,10 @@ static bool read_vad(struct glinfer_transcription *self, const struct glinfer_so
 // Returns the texts that are decoded beside each other.
 static uint32_t count_texts(const struct gi_transcriber_params *params)
 {
-    const bool tries_again = params->temperature > 0 || params->temperature_step > 0;
+    const bool is_random =
+        params->temperature > 0 || (params->temperature_step > 0 && !params->is_live);
     const uint32_t n =
-        tries_again && params->best_of > params->beam_size ? params->best_of : params->beam_size;
+        is_random && params->best_of > params->beam_size ? params->best_of : params->beam_size;
     return n < GI_MAX_ROWS ? n : GI_MAX_ROWS;
 }
 

@@ -183,7 +183,7 @@ static void end_attempt(struct gi_window_job *job)
             job->stage = GI_JOB_ENCODE;
             return;
         }
-        if (job->temperature + params->temperature_step <= LAST_TEMPERATURE) {
+        if (!params->is_live && job->temperature + params->temperature_step <= LAST_TEMPERATURE) {
             job->temperature += params->temperature_step;
             begin_attempt(job);
             return;

@@ -236,6 +236,19 @@ TEST(the_last_attempt_is_kept)
     end(&run);
 }
 
+TEST(live_speech_waits_for_no_other_temperature)
+{
+    struct run run;
+    begin(&run, ENGLISH, tell_badly, &cat_story);
+    n_bad = UINT32_MAX;
+    run.params.is_live = true;
+    transcribe(&run, 2 * RATE, 2 * RATE);
+    const struct fake_window *last = &run.fake.windows[run.fake.n_window - 1];
+    assert_int_equal(last->n_frame, 3000); // a longer context was tried
+    assert_int_equal(last->n_attempt, 1);
+    end(&run);
+}
+
 TEST(a_repeated_text_is_decoded_again)
 {
     static uint32_t text[64] = {TIME};

@@ -8,9 +8,9 @@
 #include "cli/serve/serve_settings.h"
 
 struct serve_hearing {
-    const char *path;                            // of the model; NULL: the server has none
-    struct glinfer_model_info info;              // of its file
-    struct glinfer_source vad;                   // its path is NULL if all sound is transcribed
+    const char *path;               // of the model; NULL: the server has none
+    struct glinfer_model_info info; // of its file
+    struct glinfer_source vad;      // its path is NULL if all sound is transcribed
     char vad_path[MODELS_MAX_PATH];
     struct glinfer_model *model;                 // owned
     struct serve_job *job;                       // the job being transcribed; NULL: idle
@@ -18,7 +18,8 @@ struct serve_hearing {
     struct glinfer_transcription *transcription; // of the job; owned
 };
 
-// Finds the files of the speech model and of the network that finds speech. Returns false with the reason printed.
+// Finds the files of the speech model and of the network that finds speech. Returns false with the
+// reason printed.
 bool serve_hearing_find(struct serve_hearing *hearing, const struct serve_settings *settings);
 // Loads the model, if there is one. Fails as glinfer_model_load does.
 bool serve_hearing_load(struct serve_hearing *hearing, const struct serve_settings *settings,
