@@ -15,7 +15,7 @@ struct gi_transcriber_params {
     int32_t language; // index for gi_whisper_language; -1: detected. Ignored if the model knows one
     bool translates;  // to English
     bool is_live;     // tells the text of running speech, and decodes each stretch of it alone, at
-                      // no other temperature than the first, which would delay the next stretches
+                      // the first temperature: other attempts would delay the next stretches
     // Encodes 30 s however short the sound is, scales it by its loudest frame, and starts when the
     // sound has ended: as whisper.cpp does, word for word.
     bool is_exact;

@@ -175,8 +175,10 @@ static void end_attempt(struct gi_window_job *job)
     const float average = gi_whisper_average(window);
     const bool is_poor = average < params->average_least;
     const bool is_repeated = job->n_frame < n_full && repeats_itself(job);
-    const bool is_good = job->best->progress == GI_WHISPER_COMPLETE && !is_repeated &&
-                         !(is_poor && job->decoder.no_speech < params->no_speech_most);
+    // Live, a text that is only unlikely is told: another attempt would delay the next utterances.
+    const bool is_unlikely =
+        !params->is_live && is_poor && job->decoder.no_speech < params->no_speech_most;
+    const bool is_good = job->best->progress == GI_WHISPER_COMPLETE && !is_repeated && !is_unlikely;
     if (!is_good && !job->is_partial && params->temperature_step > 0) {
         if (job->n_frame < n_full) { // a short context may be the reason
             job->n_frame = n_full;

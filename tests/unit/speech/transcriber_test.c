@@ -236,7 +236,7 @@ TEST(the_last_attempt_is_kept)
     end(&run);
 }
 
-TEST(live_speech_waits_for_no_other_temperature)
+TEST(an_unlikely_text_is_told_at_once_while_live)
 {
     struct run run;
     begin(&run, ENGLISH, tell_badly, &cat_story);
@@ -244,7 +244,7 @@ TEST(live_speech_waits_for_no_other_temperature)
     run.params.is_live = true;
     transcribe(&run, 2 * RATE, 2 * RATE);
     const struct fake_window *last = &run.fake.windows[run.fake.n_window - 1];
-    assert_int_equal(last->n_frame, 3000); // a longer context was tried
+    assert_true(last->n_frame < 3000);
     assert_int_equal(last->n_attempt, 1);
     end(&run);
 }
@@ -257,12 +257,17 @@ TEST(a_repeated_text_is_decoded_again)
     }
     text[50] = TIME + 100;
     const struct fake_story story = {text, NULL};
-    struct run run;
-    begin(&run, ENGLISH, fake_tell, &story);
-    transcribe(&run, 2 * RATE, 2 * RATE);
-    assert_int_equal(run.fake.windows[0].n_attempt, 1);
-    assert_int_equal(run.fake.windows[1].n_attempt, 6);
-    end(&run);
+    for (int is_live = 0; is_live < 2; is_live++) {
+        struct run run;
+        begin(&run, ENGLISH, fake_tell, &story);
+        run.params.is_live = is_live;
+        transcribe(&run, 2 * RATE, 2 * RATE);
+        const struct fake_window *last = &run.fake.windows[run.fake.n_window - 1];
+        assert_int_equal(last[-1].n_attempt, 1);
+        assert_int_equal(last->n_frame, 3000);
+        assert_int_equal(last->n_attempt, is_live ? 1 : 6);
+        end(&run);
+    }
 }
 
 // Says the same twice while the context is short.
