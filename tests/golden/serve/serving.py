@@ -22,6 +22,12 @@ def true(found, what=""):
         raise AssertionError(f"{what}: found {found!r}")
 
 
+def unique(pairs):
+    """Returns an object of JSON, whose names have to differ."""
+    same(len(dict(pairs)), len(pairs), f"names of {pairs}")
+    return dict(pairs)
+
+
 class Server:
     """Runs `glinfer serve -m model flags` on a free port."""
 
@@ -92,7 +98,7 @@ class Server:
         text = answer.read()
         connection.close()
         if "json" in answer.getheader("Content-Type", ""):
-            return answer.status, answer.headers, json.loads(text)
+            return answer.status, answer.headers, json.loads(text, object_pairs_hook=unique)
         return answer.status, answer.headers, text.decode()
 
     def get(self, path, **headers):

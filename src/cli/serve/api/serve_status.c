@@ -78,9 +78,6 @@ static void describe_text(const struct serve_api *api, cJSON *json)
     serve_sampling_describe(sampling, &params);
     cJSON_AddStringToObject(json, "model_alias", api->model_name);
     cJSON_AddStringToObject(json, "model_path", api->settings->session.model);
-    if (api->speech_name) {
-        cJSON_AddStringToObject(json, "speech_model", api->speech_name);
-    }
     cJSON_AddStringToObject(json, "chat_template_name", info->chat_template);
 }
 
