@@ -78,6 +78,11 @@ static enum cli_wyoming_task take_chunk(struct cli_wyoming_sound *sound,
         return refuse("audio-chunk", "its payload does not consist of whole frames", err);
     }
     const size_t n_frame = event->n_payload / frame_size, n = n_frame * sound->n_channels;
+    // A chunk at a low rate becomes many more samples than it has bytes.
+    const uint64_t n_sample = (uint64_t)n_frame * GLINFER_SPEECH_RATE / sound->rate;
+    if (samples->count + n_sample > sound->n_sample_most) {
+        return CLI_WYOMING_LONG;
+    }
     sound->frames = cli_reserve(sound->frames, &sound->capacity, n, sizeof(*sound->frames));
     cli_samples_from_bytes(event->payload, n, sound->width, sound->frames);
     cli_resampler_push(sound->resampler, sound->frames, n_frame, false, samples);

@@ -6,7 +6,7 @@
 #include "cli/speech/cli_resample.h"
 #include "cli/speech/cli_wyoming.h"
 
-// A connection. All zero: nothing is being said.
+// A connection. All zero but for n_sample_most: nothing is being said.
 struct cli_wyoming_sound {
     cJSON *request;   // data of the last event transcribe; owned. NULL: none
     bool is_speaking; // between audio-start and audio-stop
@@ -14,6 +14,7 @@ struct cli_wyoming_sound {
     struct cli_resampler *resampler; // owned; NULL: no chunk yet
     float *frames;                   // owned
     size_t capacity;
+    uint64_t n_sample_most; // of an utterance; set by the caller
 };
 void cli_wyoming_sound_finish(struct cli_wyoming_sound *sound);
 
@@ -24,6 +25,7 @@ enum cli_wyoming_task {
     CLI_WYOMING_PING,     // an event pong with the same text
     CLI_WYOMING_BEGIN,    // an utterance begins; some clients omit this event
     CLI_WYOMING_SOUND,    // samples of it were appended
+    CLI_WYOMING_LONG,     // they would be more than n_sample_most, and were not appended
     CLI_WYOMING_END,      // its last samples were appended: a transcript
     CLI_WYOMING_REFUSE,   // err has the reason: an event error, and the end of the connection
 };

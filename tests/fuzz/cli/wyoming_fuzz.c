@@ -12,7 +12,7 @@
 static size_t read_events(const uint8_t *data, size_t size, size_t cut, bool *is_broken)
 {
     struct cli_wyoming_reader reader = {0};
-    struct cli_wyoming_sound sound = {0};
+    struct cli_wyoming_sound sound = {.n_sample_most = UINT64_MAX};
     struct cli_samples samples = {0};
     struct cli_wyoming_event event;
     struct glinfer_error err;

@@ -179,7 +179,8 @@ def it_refuses_wrong_events(port):
             (b'{"type":"a","data_length":2}\n[]', "not an object"), (b'{"type":"audio-stop"}\n', "no audio-start"),
             (b'{"type":"audio-chunk","data":{"rate":1,"width":2,"channels":1}}\n', "invalid sample rate: 1 Hz"),
             (b'{"type":"audio-chunk","data":{"rate":16000,"width":9,"channels":1}}\n', "width"),
-            (b'{"type":"audio-chunk","data":{"rate":16000,"width":2,"channels":1},"payload_length":200000}\n' + bytes(200000), "longer than 4 s")):
+            (b'{"type":"audio-chunk","data":{"rate":16000,"width":2,"channels":1},"payload_length":200000}\n' + bytes(200000), "longer than 4 s"),
+            (b'{"type":"audio-chunk","data":{"rate":1000,"width":1,"channels":1},"payload_length":5000}\n' + bytes(5000), "longer than 4 s")):
         with Client(port) as client:
             client.send("ping")
             client.socket.sendall(sent)

@@ -172,7 +172,7 @@ static enum cli_wyoming_task take(struct cli_wyoming_sound *sound, const char *t
 TEST(an_utterance_becomes_samples)
 {
     static const int16_t pcm[] = {0, 16384, -32768, 8192};
-    struct cli_wyoming_sound sound = {0};
+    struct cli_wyoming_sound sound = {.n_sample_most = UINT64_MAX};
     assert_int_equal(take(&sound, "describe", "{}", NULL, 0), CLI_WYOMING_DESCRIBE);
     assert_int_equal(take(&sound, "ping", "{}", NULL, 0), CLI_WYOMING_PING);
     assert_int_equal(take(&sound, "unheard-of", "{}", NULL, 0), CLI_WYOMING_NOTHING);
@@ -207,7 +207,7 @@ TEST(sound_of_any_format_becomes_16_khz)
         {"{\"rate\":22050,\"width\":3,\"channels\":1}", 22050 * 3},
         {MONO, 32000},
     };
-    struct cli_wyoming_sound sound = {0};
+    struct cli_wyoming_sound sound = {.n_sample_most = UINT64_MAX};
     samples.count = 0;
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
         // Without audio-start, and the format changes in the middle.
@@ -234,7 +234,7 @@ TEST(sound_that_makes_no_sense_is_refused)
         {"audio-chunk", MONO, "its payload does not consist of whole frames", 3},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        struct cli_wyoming_sound sound = {0};
+        struct cli_wyoming_sound sound = {.n_sample_most = UINT64_MAX};
         assert_int_equal(take(&sound, wrong[i].type, wrong[i].data, "12345678", wrong[i].n),
                          CLI_WYOMING_REFUSE);
         assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);

@@ -63,8 +63,6 @@ struct serve_wyoming *serve_wyoming_create(const struct serve_api *api)
                                                : settings->host;
     struct serve_wyoming *wyoming = cli_alloc(1, sizeof(*wyoming));
     wyoming->side.api = api;
-    // The samples of a WAV file that HTTP would take.
-    wyoming->side.n_sample_most = settings->max_body / 2;
     wyoming->side.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     write_info(wyoming);
     if (!serve_sockets_open_host(&wyoming->sockets, host, place->port)) {

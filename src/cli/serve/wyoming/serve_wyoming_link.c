@@ -24,6 +24,8 @@ struct serve_wyoming_link *serve_wyoming_link_create(const struct serve_wyoming_
     struct serve_wyoming_link *link = cli_alloc(1, sizeof(*link));
     link->side = side;
     link->fd = fd;
+    // The samples of a WAV file that HTTP would take.
+    link->sound.n_sample_most = side->api->settings->max_body / 2;
     link->since = cli_now();
     return link;
 }
@@ -265,15 +267,12 @@ static void submit(struct serve_wyoming_link *link)
                            NULL);
 }
 
-static void check_length(struct serve_wyoming_link *link)
+static void refuse_length(struct serve_wyoming_link *link)
 {
-    const uint64_t most = link->side->n_sample_most;
-    if (link->samples.count > most) {
-        char why[128];
-        snprintf(why, sizeof(why), "invalid sound: longer than %llu s; --max-body allows more",
-                 (unsigned long long)(most / GLINFER_SPEECH_RATE));
-        serve_wyoming_link_refuse(link, why);
-    }
+    char why[128];
+    snprintf(why, sizeof(why), "invalid sound: longer than %llu s; --max-body allows more",
+             (unsigned long long)(link->sound.n_sample_most / GLINFER_SPEECH_RATE));
+    serve_wyoming_link_refuse(link, why);
 }
 
 static void handle(struct serve_wyoming_link *link, const struct cli_wyoming_event *event)
@@ -281,6 +280,7 @@ static void handle(struct serve_wyoming_link *link, const struct cli_wyoming_eve
     struct glinfer_error err;
     switch (cli_wyoming_take(&link->sound, event, &link->samples, &err)) {
     case CLI_WYOMING_NOTHING:
+    case CLI_WYOMING_SOUND:
         break;
     case CLI_WYOMING_DESCRIBE:
         cli_bytes_append(&link->out, link->side->info.data, link->side->info.size);
@@ -291,8 +291,8 @@ static void handle(struct serve_wyoming_link *link, const struct cli_wyoming_eve
     case CLI_WYOMING_BEGIN:
         link->samples.count = 0;
         break;
-    case CLI_WYOMING_SOUND:
-        check_length(link);
+    case CLI_WYOMING_LONG:
+        refuse_length(link);
         break;
     case CLI_WYOMING_END:
         submit(link);

@@ -10,7 +10,6 @@
 struct serve_wyoming_side {
     const struct serve_api *api; // borrowed
     struct cli_bytes info;       // the event info
-    uint64_t n_sample_most;      // samples of an utterance
     int wake_fd;                 // an eventfd that is written when a transcription has news
 };
 
