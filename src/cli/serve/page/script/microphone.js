@@ -20,7 +20,7 @@ const PROMPT_HINTS = {
     idle: "Write a message", opening: "Waiting for the microphone…", recording: "Listening…", transcribing: "Transcribing…",
 };
 
-let dictation = null; // {state, recorder, pieces, before, after, controller}; null: nothing is recorded
+let dictation = null; // {state, stream, recorder, pieces, before, after, controller}; null: nothing is recorded
 
 // Returns the reason why this page cannot record; "": it can.
 function microphoneRefusal() {
@@ -90,13 +90,13 @@ async function requestText(own, sound, isPartial) {
 
 // Shows the text of the sound so far. A failure here is one at the end, too, and is told there.
 async function transcribeSoFar(own) {
-    if (own.isAsking || own.state !== "recording") {
+    if (own.isAsking || own.state !== "recording" || own.pieces.length * PIECE_MS > 1000 * PARTIAL_S) {
         return;
     }
     own.isAsking = true;
     try {
         const sound = await decodeSound(own.pieces);
-        const text = sound.duration <= PARTIAL_S && own.state === "recording" && (await requestText(own, sound, true));
+        const text = own.state === "recording" && (await requestText(own, sound, true));
         if (text && own.state === "recording") {
             showSpoken(own, text);
         }
@@ -146,7 +146,7 @@ async function endRecording(own) {
 }
 
 function closeMicrophone(own) {
-    own.recorder?.stream.getTracks().forEach((track) => track.stop());
+    own.stream?.getTracks().forEach((track) => track.stop());
 }
 
 async function startDictation() {
@@ -154,12 +154,12 @@ async function startDictation() {
     const own = { pieces: [], before: value.slice(0, selectionStart), after: value.slice(selectionEnd) };
     setDictation(own, "opening");
     try {
-        const stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1 } });
-        own.recorder = new MediaRecorder(stream);
+        own.stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1 } });
         if (own !== dictation) {
             closeMicrophone(own);
             return;
         }
+        own.recorder = new MediaRecorder(own.stream);
         own.recorder.ondataavailable = (event) => {
             own.pieces.push(event.data);
             transcribeSoFar(own);
@@ -172,6 +172,7 @@ async function startDictation() {
         setDictation(own, "recording");
         announce(PROMPT_HINTS.recording);
     } catch (error) {
+        closeMicrophone(own);
         if (own === dictation) {
             setDictation(own, "idle");
             showToast(MICROPHONE_FAILURES[error.name] ?? `The microphone cannot be used: ${error.message}`);
