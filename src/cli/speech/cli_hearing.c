@@ -131,12 +131,19 @@ static bool run(struct cli_hearing *hearing, struct glinfer_error *err)
     return true;
 }
 
+// Ends the line of a text without times.
+static bool end_line(const struct cli_hearing *hearing)
+{
+    return hearing->has_times || hearing->segments.count == 0 || cli_write("\n", 1);
+}
+
 bool cli_hearing_run(struct cli_hearing *hearing)
 {
     struct glinfer_error err = {0};
-    const bool is_done = run(hearing, &err);
+    bool is_done = run(hearing, &err);
     cli_bar_clear(hearing->bar);
     clear_partial(hearing);
+    is_done = end_line(hearing) && is_done;
     if (is_done && hearing->sound && *cli_sound_note(hearing->sound)) {
         cli_warn("%s", cli_sound_note(hearing->sound));
     }

@@ -65,6 +65,8 @@ def main():
         same((whole["params"]["language"], whole["result"]["language"]), ("german", "de"), "the language")
         raw = (folder / "x.wav").read_bytes()[44:]
         same(transcribe(folder, raw, "-", "-oj", "-of", folder / "raw"), told, "raw samples")
+        line = "".join(texts) + "\n"
+        same(transcribe(folder, b"", folder / "x.wav", folder / "x.wav", "-nt"), 2 * line, "texts without times")
         plain = json.loads((folder / "raw.json").read_text())
         for part in parts:
             del part["tokens"]
