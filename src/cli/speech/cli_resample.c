@@ -66,6 +66,11 @@ void cli_resampler_destroy(struct cli_resampler *resampler)
     }
 }
 
+uint64_t cli_resampler_count(const struct cli_resampler *resampler, size_t n_frame)
+{
+    return (uint64_t)((double)n_frame * resampler->ratio);
+}
+
 // Writes the mean of the channels of n frames to mixed.
 static void mix(struct cli_resampler *resampler, const float *frames, size_t n)
 {

@@ -27,6 +27,8 @@ struct cli_resampler *cli_resampler_create(uint32_t rate, uint32_t n_channels,
 // Accepts NULL.
 void cli_resampler_destroy(struct cli_resampler *resampler);
 
+// Returns the number of samples that n_frame frames become, rounded down.
+uint64_t cli_resampler_count(const struct cli_resampler *resampler, size_t n_frame);
 // Converts frames (n_frame, n_channels) and appends samples to *samples; some of them come with the
 // next call, or with this one if it is the last. A channel counts as much as any other; samples
 // that are not finite, or beyond 100 times the loudest, are silence.

@@ -79,8 +79,7 @@ static enum cli_wyoming_task take_chunk(struct cli_wyoming_sound *sound,
     }
     const size_t n_frame = event->n_payload / frame_size, n = n_frame * sound->n_channels;
     // A chunk at a low rate becomes many more samples than it has bytes.
-    const uint64_t n_sample = (uint64_t)n_frame * GLINFER_SPEECH_RATE / sound->rate;
-    if (samples->count + n_sample > sound->n_sample_most) {
+    if (samples->count + cli_resampler_count(sound->resampler, n_frame) > sound->n_sample_most) {
         return CLI_WYOMING_LONG;
     }
     sound->frames = cli_reserve(sound->frames, &sound->capacity, n, sizeof(*sound->frames));
