@@ -112,9 +112,10 @@ static void handle_route(const struct serve_api *api, const struct route *route,
                          const struct serve_call *call, struct serve_reply *reply)
 {
     const enum serve_state state = serve_scheduler_state(api->scheduler);
-    if (route == &model_route && api->speech_name &&
-        strcmp(call->path + strlen(model_path), api->speech_name) == 0) {
+    const char *model = route == &model_route ? call->path + strlen(model_path) : NULL;
+    if (model && api->speech_name && strcmp(model, api->speech_name) == 0) {
         route = &speech_model_route;
+        model = NULL;
     }
     const bool has_method = call->method == SERVE_GET ? route->get != NULL
                             : call->method == SERVE_POST
@@ -123,10 +124,9 @@ static void handle_route(const struct serve_api *api, const struct route *route,
     const bool has_text = api->model_name || !(route->post || route == &slot_route);
     const bool is_on =
         route->optional == 0 || *(const bool *)((const char *)api->settings + route->optional);
-    const char *model = api->model_name ? api->model_name : api->speech_name;
-    if (route == &model_route && strcmp(call->path + strlen(model_path), model) != 0) {
-        serve_reply_error(reply, 404, "unknown model %s; this server has %s",
-                          call->path + strlen(model_path), model);
+    if (model && (!api->model_name || strcmp(model, api->model_name) != 0)) {
+        serve_reply_error(reply, 404, "unknown model %s; this server has %s", model,
+                          api->model_name ? api->model_name : api->speech_name);
     } else if (!has_method) {
         serve_reply_error(reply, 405, "invalid method: %s takes %s", route->path,
                           route->get ? "GET" : "POST");
