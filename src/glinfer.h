@@ -393,7 +393,7 @@ GLINFER_API struct glinfer_model *glinfer_model_load(struct glinfer_device *devi
 // Fills *info up to info->struct_size, with the settings that the model was loaded with.
 GLINFER_API void glinfer_model_describe(const struct glinfer_model *model,
                                         struct glinfer_model_info *info);
-// Returns the model's tokenizer, which the model owns.
+// Returns the model's tokenizer, which the model owns; NULL for a speech model.
 GLINFER_API const struct glinfer_tokenizer *
 glinfer_model_tokenizer(const struct glinfer_model *model);
 // Destroys a model and sets *model to NULL. Accepts NULL and a pointer to NULL. A model that has

@@ -252,7 +252,7 @@ static bool start(struct cli_chat *chat)
 {
     const struct cli_chat_settings *settings = chat->settings;
     struct glinfer_generate_params expected; // prompts of any length
-    if (!cli_session_check_decoder(&chat->session) || !cli_template_check(&chat->session)) {
+    if (!cli_session_check_generator(&chat->session) || !cli_template_check(&chat->session)) {
         return false;
     }
     if (settings->system || settings->system_file) {

@@ -145,24 +145,37 @@ bool cli_session_check(struct cli_session *session)
     return session->info.is_supported || cli_fail(CLI_EXIT_FAILED, "%s", session->info.refusal);
 }
 
+static bool refuse_speech(const struct cli_session *session)
+{
+    return !session->info.is_speech ||
+           cli_fail(CLI_EXIT_FAILED,
+                    "%s is a speech model: `glinfer transcribe` and --speech-model of `glinfer "
+                    "serve` take it, and it generates no other text",
+                    session->flags->model);
+}
+
+static bool refuse_encoder(const struct cli_session *session)
+{
+    return !session->info.is_encoder ||
+           cli_fail(CLI_EXIT_FAILED,
+                    "%s is an encoder: it computes embeddings, with `glinfer embed`, and "
+                    "generates no text",
+                    session->flags->model);
+}
+
 bool cli_session_check_text(struct cli_session *session)
 {
-    return cli_session_check(session) &&
-           (!session->info.is_speech ||
-            cli_fail(CLI_EXIT_FAILED,
-                     "%s is a speech model: `glinfer transcribe` and --speech-model of `glinfer "
-                     "serve` take it, and it generates no other text",
-                     session->flags->model));
+    return cli_session_check(session) && refuse_speech(session);
 }
 
 bool cli_session_check_decoder(struct cli_session *session)
 {
-    return cli_session_check(session) &&
-           (!session->info.is_encoder ||
-            cli_fail(CLI_EXIT_FAILED,
-                     "%s is an encoder: it computes embeddings, with `glinfer embed`, and "
-                     "generates no text",
-                     session->flags->model));
+    return cli_session_check(session) && refuse_encoder(session);
+}
+
+bool cli_session_check_generator(struct cli_session *session)
+{
+    return cli_session_check(session) && refuse_speech(session) && refuse_encoder(session);
 }
 
 // Logs the device, the model and its memory, for -v.

@@ -106,8 +106,10 @@ void cli_session_params(const struct cli_session_flags *flags, const char *path,
 bool cli_session_check(struct cli_session *session);
 // Does cli_session_check, and refuses speech models.
 bool cli_session_check_text(struct cli_session *session);
-// Does cli_session_check, and refuses encoders, for commands that generate text.
+// Does cli_session_check, and refuses encoders.
 bool cli_session_check_decoder(struct cli_session *session);
+// Does cli_session_check, and refuses speech models and encoders, for commands that generate text.
+bool cli_session_check_generator(struct cli_session *session);
 // Opens the device, unless it is open, and loads the model.
 bool cli_session_load(struct cli_session *session);
 // Fills *params of a session except for `expected`.

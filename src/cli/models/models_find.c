@@ -234,7 +234,7 @@ bool models_find_vad(const char *word, const struct models_asked *asked, char pa
     if (!entry || !entry->is_whole || !models_cache_path(entry->place, path)) {
         path[0] = '\0';
         cli_note("silence and noise are transcribed, too: `glinfer pull silero-vad` fetches the "
-                 "network that finds speech");
+                 "network that finds speech, and --live needs it to end an utterance");
     }
     models_list_finish(&list);
     return true;

@@ -375,7 +375,7 @@ static bool answer(struct run *run)
         cli_prompt_copy(&settings->prompt, settings->stop.items[i], &run->stop_texts[i]);
         run->stop[i] = run->stop_texts[i].data;
     }
-    if (!cli_session_check_decoder(&run->session) || !choose_template(run) ||
+    if (!cli_session_check_generator(&run->session) || !choose_template(run) ||
         !cli_prompt_read(&settings->prompt, &run->prompt) || !check_prompt(run) ||
         !cli_session_load(&run->session) || !tokenize(run)) {
         return false;

@@ -192,7 +192,7 @@ static bool measure(struct perplexity *self)
 {
     struct cli_bytes *text = &self->text;
     const int64_t most = self->settings->n_chunk;
-    if (!cli_session_check_decoder(&self->session) || !cli_read_all(self->settings->file, text)) {
+    if (!cli_session_check_generator(&self->session) || !cli_read_all(self->settings->file, text)) {
         return false;
     }
     text->size -= text->size > 0 && text->data[text->size - 1] == '\n';

@@ -58,5 +58,5 @@ void glinfer_model_describe(const struct glinfer_model *model, struct glinfer_mo
 
 const struct glinfer_tokenizer *glinfer_model_tokenizer(const struct glinfer_model *model)
 {
-    return model ? &model->tokenizer : NULL;
+    return model && model->tokenizer.core ? &model->tokenizer : NULL;
 }

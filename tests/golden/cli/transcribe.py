@@ -71,6 +71,9 @@ def main():
         for part in parts:
             del part["tokens"]
         same(plain["transcription"], parts, "JSON without tokens")
+        for command in (["run", "-p", "hello"], ["chat"], ["perplexity", "-f", __file__], ["embed", "-p", "hello"]):
+            done = subprocess.run([sys.argv[1], *command, "-m", folder / "tiny.bin"], input="", capture_output=True, text=True)
+            true(done.returncode == 1 and "is a speech model" in done.stderr, (command, done))
 
 
 if __name__ == "__main__":

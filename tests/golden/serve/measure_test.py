@@ -27,7 +27,7 @@ def run_well(*words):
 
 def it_benches(path):
     lines = run_well("bench", "-m", path, "-m", MODEL, "-r", "1", "--no-warmup").splitlines()
-    same([line.split("|")[3].strip() for line in lines[2:7]], ["enc30s", "enc6.4s+tg16", "tg128", "pp512", "tg128"],
+    same([line.split("|")[3].strip() for line in lines[2:7]], ["enc30s", "enc7.68s+tg16", "tg128", "pp512", "tg128"],
          "tests by default")
     same(lines[0].split("|")[5].strip(), "ms", "milliseconds")
     for flags in ("-d", "4"), ("-np", "2"):

@@ -247,6 +247,7 @@ TEST(speech_and_text_differ)
     assert_true(glinfer_model_hears(tiny.model));
     glinfer_model_describe(tiny.model, &info);
     assert_true(info.is_speech);
+    assert_null(glinfer_model_tokenizer(tiny.model));
     assert_int_equal(info.n_language, 1);
     assert_int_equal(info.file_type, 0);
     assert_null(glinfer_session_create(tiny.model, NULL, &err));
