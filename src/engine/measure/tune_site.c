@@ -138,12 +138,19 @@ static bool is_faster(const struct gi_tune_candidate *table,
     return n >= 3 && n_won + n / 8 >= n && gi_tune_median(ratios, n) < 1 - LEAST_GAIN;
 }
 
+// Returns the session whose lists have the site.
+static struct glinfer_session *session_of(const struct gi_tune *tune,
+                                          const struct gi_tune_site *site)
+{
+    return site->is_prompt ? tune->batches : tune->session;
+}
+
 static struct gi_tune_run make_run(const struct gi_tune *tune, const struct gi_tune_site *site,
                                    struct gi_dispatch_table *table)
 {
     return (struct gi_tune_run){
         .table = table,
-        .runner = site->is_prompt ? &tune->batches->runner : &tune->session->runner,
+        .runner = &session_of(tune, site)->runner,
         .site = site->is_whole ? 0 : site->number,
         .n_tokens = site->is_prompt ? tune->batches->tables.n_batch : 1,
         .n = site->n,
@@ -212,16 +219,18 @@ struct output {
 };
 
 // Returns the logits of a step, or the last token's row of the residual stream of a batch.
-static struct gi_range output_range(const struct gi_tune *tune, bool is_prompt)
+static struct gi_range output_range(const struct gi_tune *tune, const struct gi_tune_site *site)
 {
     const struct glinfer_session *session = tune->session;
     const struct gi_rows *x = &session->tables.graph.x;
-    struct gi_range range = session->tables.ranges[is_prompt ? GI_SESSION_X : GI_SESSION_LOGITS];
-    if (is_prompt) {
+    struct gi_range range =
+        session->tables.ranges[site->is_prompt ? GI_SESSION_X : GI_SESSION_LOGITS];
+    if (site->is_prompt) {
         range.offset += (uint64_t)(session->tables.n_batch - 1) * x->stride * sizeof(float);
     }
-    range.size = (is_prompt ? session->model->hparams.n_embd : session->model->hparams.n_vocab) *
-                 sizeof(float);
+    range.size =
+        (site->is_prompt ? session->model->hparams.n_embd : session->model->hparams.n_vocab) *
+        sizeof(float);
     return range;
 }
 
@@ -238,11 +247,12 @@ static bool run_checked(struct gi_tune *tune, const struct gi_tune_site *site,
 {
     const struct gi_tune_run once = {
         .table = table,
+        .runner = &session_of(tune, site)->runner,
         .n_past = site->is_prompt ? 0 : count_before(tune),
-        .n_tokens = site->is_prompt ? tune->session->tables.n_batch : 1,
+        .n_tokens = site->is_prompt ? tune->batches->tables.n_batch : 1,
         .n = 1,
     };
-    const struct gi_range range = output_range(tune, site->is_prompt);
+    const struct gi_range range = output_range(tune, site);
     const struct gi_range state = tune->session->tables.ranges[GI_SESSION_STATE];
     double ns;
     output->n = (uint32_t)(range.size / sizeof(float));
@@ -279,7 +289,8 @@ static bool is_same(const struct output *a, const struct output *b)
 static bool begin_check(struct gi_tune *tune, const struct gi_tune_site *site,
                         struct gi_dispatch_table *table)
 {
-    const struct gi_tune_run before = {.table = table, .n_tokens = 1, .n = count_before(tune)};
+    const struct gi_tune_run before = {
+        .table = table, .runner = &tune->session->runner, .n_tokens = 1, .n = count_before(tune)};
     double ns;
     return site->is_prompt || before.n == 0 || gi_tune_clock_wall(&tune->clock, &before, &ns);
 }
