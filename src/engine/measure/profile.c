@@ -180,8 +180,7 @@ static bool warm_up(struct profile *profile)
 {
     enum { WARM_NS = 50000000, MOST = 64 };
     const uint32_t n_prompt = profile->params.n_prompt, n_small = profile->session->tables.n_small;
-    const uint32_t most =
-        n_small < WARM_TOKENS ? WARM_TOKENS : n_small + 1; // by the kernels of many
+    const uint32_t most = gi_max_u32(WARM_TOKENS, n_small + 1); // by the kernels of many
     const uint32_t n = n_prompt > most ? most : n_prompt > 0 ? n_prompt : 1;
     uint64_t total = 0, ns = 0;
     if (!run_set(profile, n_prompt > 0, n, NULL, &ns)) {
@@ -333,13 +332,13 @@ static void report(const struct profile *profile)
 // Returns the dispatches of a sound; 0 on failure.
 static uint32_t count_sound(const struct profile *profile)
 {
-    uint32_t sum = 0;
-    for (uint32_t i = 0; i < GI_SOUND_LISTS; i++) {
-        const uint32_t n = count_entries(gi_tables_find(&profile->session->encoder->tables,
-                                                        gi_sound_lists[i].list, profile->err));
-        sum = n > 0 && (i == 0 || sum > 0) ? sum + n : 0;
+    struct gi_tables *tables = &profile->session->encoder->tables;
+    uint32_t sum = 0, n = 1;
+    for (uint32_t i = 0; n > 0 && i < GI_SOUND_LISTS; i++) {
+        n = count_entries(gi_tables_find(tables, gi_sound_lists[i].list, profile->err));
+        sum += n;
     }
-    return sum;
+    return n > 0 ? sum : 0;
 }
 
 // Returns the dispatches of a prompt; 0 on failure.
