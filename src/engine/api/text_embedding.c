@@ -4,6 +4,7 @@
 // the last.
 #include "base/arguments.h"
 #include "base/array.h"
+#include "base/softmax.h"
 #include "engine/api/text_run.h"
 
 #include <math.h>
@@ -131,21 +132,6 @@ static void scale_to_one(float *values, uint32_t n)
     }
 }
 
-// Makes shares of scores of several classes.
-static void apply_softmax(float *scores, uint32_t n)
-{
-    double largest = -INFINITY, sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        largest = fmax(largest, (double)scores[i]);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        sum += exp((double)scores[i] - largest);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        scores[i] = (float)(exp((double)scores[i] - largest) / sum);
-    }
-}
-
 static bool finish_text(struct text *text)
 {
     const struct glinfer_model *model = text->run.session->model;
@@ -162,7 +148,7 @@ static bool finish_text(struct text *text)
         }
         const uint32_t n = gi_dense_head_score_count(&model->head);
         if (!model->hparams.is_encoder && n > 1) {
-            apply_softmax(text->values, n);
+            gi_softmax(text->values, n);
         }
         return true;
     }

@@ -1,10 +1,10 @@
 #include "engine/speech/speech_align.h"
 
 #include "base/array.h"
+#include "base/softmax.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "quant/quant.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,20 +33,6 @@ bool gi_speech_align_begin(struct gi_speech_align *align, const struct gi_hparam
 }
 
 //-- queries ---------------------------------------------------------------------------------------
-
-// Copies a range from the GPU, after all that was submitted.
-static bool fetch(struct gi_readback *readback, struct gi_gpu *gpu, struct gi_range range,
-                  uint64_t size, void *out, struct glinfer_error *err)
-{
-    gi_readback_begin(readback);
-    gi_readback_add_checked(readback, gpu, range.buffer, range.offset, size);
-    const void *data =
-        gi_readback_end(readback, gpu, err) ? gi_readback_wait(readback, gpu, err) : NULL;
-    if (data) {
-        memcpy(out, data, size);
-    }
-    return data;
-}
 
 // Returns the first entry of cross-attention after an entry; 0 if there is none.
 static uint32_t find_attention(const struct gi_dispatch_table *list, const struct gi_range *keys,
@@ -101,11 +87,10 @@ enum gi_net_result gi_speech_align_run(struct gi_speech_align *align, struct gi_
 static const struct gi_kv_layer *find_cache(const struct glinfer_session *decoder, uint32_t layer)
 {
     uint32_t i = 0;
-    for (uint32_t n = 0;; i++) {
-        if (gi_layer_kind(&decoder->model->hparams, i) == GI_LAYER_CROSS && n++ == layer) {
-            return &decoder->sequence.cache[i];
-        }
+    for (uint32_t n = 0; n <= layer; i++) {
+        n += gi_layer_kind(&decoder->model->hparams, i) == GI_LAYER_CROSS;
     }
+    return &decoder->sequence.cache[i - 1];
 }
 
 // Reads the keys of a head, (n_key, head_dim).
@@ -116,43 +101,26 @@ static float *read_keys(struct glinfer_session *decoder, const struct gi_kv_laye
     struct gi_gpu *gpu = gi_session_gpu(decoder);
     struct gi_range range = cache->range;
     const size_t n = (size_t)n_key * cache->head_dim;
-    struct gi_readback readback;
+    struct gi_readback readback = {0};
+    const void *data = NULL;
     gi_kv_layer_planes(cache, planes);
     const uint64_t size = (uint64_t)n_key * planes[0].row_size;
     range.offset += planes[0].offset + head * planes[0].head_stride;
     float *keys = gi_array_zeroed(n, sizeof(float), "keys of a sound", err);
-    if (!keys || !gi_readback_init(&readback, gpu, size, err)) {
-        free(keys);
-        return NULL;
+    if (keys && gi_readback_init(&readback, gpu, size, err)) {
+        gi_readback_begin(&readback);
+        gi_readback_add_checked(&readback, gpu, range.buffer, range.offset, size);
+        data = gi_readback_end(&readback, gpu, err) ? gi_readback_wait(&readback, gpu, err) : NULL;
     }
-    if (!fetch(&readback, gpu, range, size, keys, err)) {
-        free(keys);
-        keys = NULL;
+    for (size_t i = 0; data && i < n; i++) {
+        keys[i] = cache->type_k == GI_CACHE_F16 ? gi_half_to_float(((const uint16_t *)data)[i])
+                                                : ((const float *)data)[i];
     }
     gi_readback_finish(&readback, gpu);
-    const uint8_t *bytes = (const uint8_t *)keys;
-    for (size_t i = cache->type_k == GI_CACHE_F16 && keys ? n : 0; i-- > 0;) { // from the end on
-        const uint16_t half = (uint16_t)(bytes[2 * i] | bytes[2 * i + 1] << 8);
-        keys[i] = gi_half_to_float(half);
+    if (!data) {
+        free(keys);
     }
-    return keys;
-}
-
-// Replaces scores by their softmax.
-static void normalize(float *scores, uint32_t n)
-{
-    float most = -INFINITY;
-    double sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        most = fmaxf(most, scores[i]);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        scores[i] = expf(scores[i] - most);
-        sum += (double)scores[i];
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        scores[i] = (float)((double)scores[i] / sum);
-    }
+    return data ? keys : NULL;
 }
 
 bool gi_speech_align_weigh(const struct gi_speech_align *align, struct glinfer_session *decoder,
@@ -174,7 +142,7 @@ bool gi_speech_align_weigh(const struct gi_speech_align *align, struct glinfer_s
             }
             row[i] = scale * sum;
         }
-        normalize(row, n_key);
+        gi_softmax(row, n_key);
     }
     free(keys);
     return keys;

@@ -1,0 +1,23 @@
+// Makes shares of scores.
+#ifndef GI_BASE_SOFTMAX_H
+#define GI_BASE_SOFTMAX_H
+
+#include <math.h>
+#include <stdint.h>
+
+// Replaces scores (n) by their softmax.
+static inline void gi_softmax(float *scores, uint32_t n)
+{
+    double largest = -INFINITY, sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        largest = fmax(largest, (double)scores[i]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        sum += exp((double)scores[i] - largest);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        scores[i] = (float)(exp((double)scores[i] - largest) / sum);
+    }
+}
+
+#endif
