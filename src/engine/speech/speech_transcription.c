@@ -3,6 +3,7 @@
 #include "base/arguments.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/round.h"
 #include "engine/session/cache_rows.h"
 #include "engine/speech/speech_chain.h"
 #include "speech/mel.h"
@@ -228,10 +229,8 @@ void gi_transcription_destroy(struct glinfer_transcription *transcription)
 
 static uint64_t choose_box(uint64_t budget_ns)
 {
-    return budget_ns == 0             ? 0
-           : budget_ns < LEAST_BOX_NS ? LEAST_BOX_NS
-           : budget_ns > MOST_BOX_NS  ? MOST_BOX_NS
-                                      : budget_ns;
+    const uint64_t most = budget_ns > MOST_BOX_NS ? MOST_BOX_NS : budget_ns;
+    return budget_ns == 0 ? 0 : gi_max_u64(most, LEAST_BOX_NS);
 }
 
 bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t budget_us,
@@ -269,7 +268,7 @@ static bool measure_encoder(struct glinfer_transcription *self, uint32_t n_posit
         return true;
     }
     float *mel = gi_array_zeroed((size_t)2 * n * net->n_mel, sizeof(*mel), "a spectrogram", err);
-    const bool ok = mel && gi_speech_encode(&self->towers, mel, 2 * n, err) &&
+    const bool ok = mel && gi_speech_encode(&self->towers, mel, 2 * n, err) == GI_NET_DONE &&
                     gi_runner_wait(&self->towers.encoder->runner, err);
     free(mel);
     return ok;
@@ -284,11 +283,13 @@ bool gi_transcription_measure(struct glinfer_transcription *transcription, uint3
     const uint64_t begin = gi_clock_ns();
     float *logits =
         gi_array_zeroed(transcription->net.n_vocab, sizeof(*logits), "the logits of a step", err);
+    transcription->towers.call = (struct gi_speech_call){0}; // not divided, as a step may be
     bool ok = logits && measure_encoder(transcription, n_position, err);
     const uint64_t encoded = gi_clock_ns();
     for (uint32_t i = 0, n_past = 0; ok && i < n_token; i++) {
         const uint32_t n = i == 0 ? N_START : 1;
-        ok = gi_speech_decode(&transcription->towers, 0, n_past, start, n, logits, err);
+        ok = gi_speech_decode(&transcription->towers, 0, n_past, start, n, logits, err) ==
+             GI_NET_DONE;
         n_past += n;
     }
     free(logits);
