@@ -1,6 +1,7 @@
 #include "engine/model/model.h"
 
 #include "base/array.h"
+#include "base/round.h"
 #include "engine/model/model_info.h"
 #include "engine/model/model_vectors.h"
 #include "engine/model/plan/spare_tensors.h"
@@ -48,11 +49,11 @@ static void add_tower(struct glinfer_model_info *info, const struct glinfer_mode
     info->n_encoder_layer = other->n_layer - info->n_layer;
     info->n_encoder_ctx = other->n_ctx_train;
     info->n_mel = other->n_mel;
+    info->n_language = gi_whisper_count_languages(info->n_vocab);
     info->weights += other->weights;
     info->kv_cache += other->kv_cache;
     info->scratch += other->scratch;
-    info->largest_binding = other->largest_binding > info->largest_binding ? other->largest_binding
-                                                                           : info->largest_binding;
+    info->largest_binding = gi_max_u64(info->largest_binding, other->largest_binding);
 }
 
 // Fills the estimates of all towers of a speech model.
@@ -71,9 +72,10 @@ static bool inspect_towers(struct glinfer_model_info *info, const struct gi_gguf
         }
     }
     *info = infos[GI_TOWER_DECODER];
-    add_tower(info, &infos[GI_TOWER_ENCODER]);
+    if (ok) {
+        add_tower(info, &infos[GI_TOWER_ENCODER]);
+    }
     info->is_speech = true;
-    info->n_language = gi_whisper_count_languages(info->n_vocab);
     info->is_supported = ok;
     return ok;
 }
@@ -297,8 +299,6 @@ static bool load_source(struct glinfer_model *model, const struct glinfer_source
                     load_file(model, gguf, params, err) &&
                     (!towers || gi_whisper_model_init(&model->speech, gguf, err));
     model->info.is_speech = ok && towers;
-    model->info.n_language =
-        model->info.is_speech ? gi_whisper_count_languages(model->info.n_vocab) : 0;
     gi_gguf_close(gguf);
     model->device->is_busy = false;
     return ok;

@@ -3,6 +3,7 @@
 #include "base/memory_room.h"
 #include "base/printable.h"
 #include "base/round.h"
+#include "engine/model/plan/towers.h"
 #include "engine/model/session_layout.h"
 
 #include <stdio.h>
@@ -185,13 +186,18 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     const struct gi_hparams *hparams = &plan->hparams;
     struct gi_graph graph = {
         .hparams = hparams, .qkv_layout = plan->qkv_layout, .norm_layout = plan->norm_layout};
-    const uint32_t n_ctx = params->n_ctx ? params->n_ctx : gi_default_context(hparams);
-    const struct gi_session_shape shape = {
+    const bool is_tower = plan->tower.family;
+    const uint32_t n_ctx = params->n_ctx && !is_tower ? params->n_ctx : gi_default_context(hparams);
+    struct gi_session_shape shape = {
         .n_ctx = n_ctx,
         .n_batch = gi_default_batch(hparams, n_ctx),
         .type_k = (enum gi_cache_type)params->type_k,
         .type_v = (enum gi_cache_type)params->type_v,
     };
+    if (is_tower) { // its sessions ignore the types of params
+        const struct gi_weight *weight = &plan->weights[GI_SLOT_QKV].weight;
+        shape.type_k = shape.type_v = (enum gi_cache_type)gi_tower_cache(weight);
+    }
     struct gi_session_kept kept;
     uint64_t sizes[GI_SESSION_RANGE_COUNT];
     gi_session_layout(&graph, &shape, &kept, sizes);

@@ -2,25 +2,18 @@
 
 #include "base/array.h"
 #include "base/round.h"
+#include "engine/model/plan/towers.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Returns the type of keys and values: f32 for weights of f32, since those of f16 dominate the
-// rounding of such a model, and otherwise f16, which halves what a step reads of them.
-static enum glinfer_cache_type choose_cache(const struct glinfer_model *model)
-{
-    const struct gi_weight *weight = &model->encoder->weights.layers[GI_SLOT_QKV];
-    return gi_weight_quant(weight)->type == GI_GGML_TYPE_F32 ? GLINFER_CACHE_F32
-                                                             : GLINFER_CACHE_F16;
-}
-
 bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_model *model,
                              uint32_t n_decoder, struct glinfer_error *err)
 {
     const struct gi_hparams *hparams = &model->encoder->hparams;
-    const enum glinfer_cache_type type = choose_cache(model);
+    const struct gi_weight *weight = &model->encoder->weights.layers[GI_SLOT_QKV];
+    const enum glinfer_cache_type type = gi_tower_cache(weight);
     const struct glinfer_session_params params = {
         .n_ctx = hparams->n_ctx_train, .type_k = type, .type_v = type};
     struct glinfer_session_params text = params;
@@ -87,9 +80,8 @@ static bool write_sound(struct gi_speech_towers *towers, const float *mel, uint3
     const uint32_t n_mel = graph->hparams->n_sound, stride = graph->sound.stride;
     const size_t n_row = (size_t)n_frame + 2; // of them the first and the last are silence
     for (size_t i = 0; i < n_row; i++) {
-        const bool is_sound = i > 0 && i + 1 < n_row;
         memset(towers->rows + i * stride, 0, stride * sizeof(float));
-        if (is_sound) {
+        if (i > 0 && i + 1 < n_row) {
             memcpy(towers->rows + i * stride, mel + (i - 1) * n_mel, n_mel * sizeof(float));
         }
     }
@@ -142,11 +134,10 @@ static enum gi_net_result read_tokens(struct gi_speech_towers *towers, uint32_t 
 {
     struct gi_speech_call *call = &towers->call;
     struct glinfer_session *session = call->session;
-    const uint32_t most =
-        session->tables.n_batch < towers->n_key ? session->tables.n_batch : towers->n_key;
+    const uint32_t most = gi_min_u32(session->tables.n_batch, towers->n_key);
     enum gi_net_result result = GI_NET_DONE;
     while (result == GI_NET_DONE && call->n_done < n) {
-        const uint32_t count = n - call->n_done < most ? n - call->n_done : most;
+        const uint32_t count = gi_min_u32(n - call->n_done, most);
         const struct gi_step_state state = {.n_past = n_past + call->n_done, .n_tokens = count};
         if (!call->is_open &&
             (!gi_session_set_keys(session, towers->n_key, count, err) ||

@@ -390,4 +390,26 @@ TEST(the_sizes_of_both_towers_are_told)
     assert_int_equal(info.n_mel, N_MEL);
 }
 
+// The weights are of f32, so that keys and values are too.
+TEST(a_transcription_fits_the_memory_that_its_model_estimates)
+{
+    struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    struct glinfer_source source;
+    struct glinfer_transcription_params params = plain();
+    glinfer_source_init(&source);
+    source.kind = GLINFER_SOURCE_MEMORY;
+    source.data = file.data;
+    source.length = file.size;
+    glinfer_model_describe(tiny.model, &info);
+    const struct glinfer_model_params limited =
+        PARAMS(model, .source = &source, .n_ctx = 9999,
+               .mem_budget = info.weights + info.kv_cache + info.scratch);
+    __attribute__((cleanup(glinfer_model_destroy))) struct glinfer_model *model =
+        glinfer_model_load(tiny.device, &limited, &err);
+    must(model, &err);
+    TRANSCRIPTION *t = glinfer_transcription_create(model, &params, &err);
+    must(t, &err);
+}
+
 RUN_TESTS(open_speech_model, close_speech_model)

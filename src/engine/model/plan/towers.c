@@ -14,3 +14,9 @@ const struct gi_tower *gi_towers_find(const struct gi_gguf *gguf)
                             gi_hparams_is_word(name, "whisper");
     return is_whisper ? gi_whisper_towers : NULL;
 }
+
+enum glinfer_cache_type gi_tower_cache(const struct gi_weight *weight)
+{
+    return gi_weight_quant(weight)->type == GI_GGML_TYPE_F32 ? GLINFER_CACHE_F32
+                                                             : GLINFER_CACHE_F16;
+}
