@@ -18,7 +18,8 @@ bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_mod
         .n_ctx = hparams->n_ctx_train, .type_k = type, .type_v = type};
     struct glinfer_session_params text = params;
     text.n_ctx = model->hparams.n_ctx_train;
-    *towers = (struct gi_speech_towers){.n_decoder = n_decoder};
+    *towers = (struct gi_speech_towers){.n_decoder = n_decoder,
+                                        .has_chains = model->speech.ids.n_vocab > 0};
     towers->rows = gi_array_zeroed((size_t)2 * hparams->n_ctx_train + 2,
                                    gi_round_up(hparams->n_sound, GI_QUANT_BLOCK) * sizeof(float),
                                    "a spectrogram", err);
@@ -58,17 +59,29 @@ bool gi_speech_was_lost(struct gi_speech_towers *towers)
     return was_lost;
 }
 
+// Makes the list of chains ready; goes without chains if its kernels are wrong on the device.
+static bool prepare_chains(struct gi_speech_towers *towers, struct glinfer_error *err)
+{
+    struct glinfer_error why = {0};
+    const bool ok =
+        gi_tables_prepare(&towers->decoders[0]->tables, 1u << GI_LIST_SPEECH, NULL, NULL, &why);
+    if (!ok && why.status == GLINFER_STATUS_UNSUPPORTED) {
+        towers->has_chains = false;
+        gi_log_write(&towers->encoder->model->device->log, GLINFER_LOG_WARN,
+                     "the CPU chooses the tokens of transcripts: %s", why.message);
+    }
+    return ok || !towers->has_chains || gi_error_set(err, why.status, "%s", why.message);
+}
+
 bool gi_speech_prepare(struct gi_speech_towers *towers, struct glinfer_error *err)
 {
     const uint32_t hearing = 1u << GI_LIST_HEAR | 1u << GI_LIST_PROMPT;
     const uint32_t writing = 1u << GI_LIST_PROMPT | 1u << GI_LIST_LOGITS;
     bool ok = gi_tables_prepare(&towers->encoder->tables, hearing, NULL, NULL, err);
     for (uint32_t i = 0; ok && i < towers->n_decoder; i++) {
-        const bool is_greedy = i == 0 && towers->decoders[i]->model->speech.ids.n_vocab > 0;
-        const uint32_t lists = writing | (uint32_t)is_greedy << GI_LIST_SPEECH;
-        ok = gi_tables_prepare(&towers->decoders[i]->tables, lists, NULL, NULL, err);
+        ok = gi_tables_prepare(&towers->decoders[i]->tables, writing, NULL, NULL, err);
     }
-    return ok;
+    return ok && (!towers->has_chains || prepare_chains(towers, err));
 }
 
 // Writes the sound that the encoder is to hear.

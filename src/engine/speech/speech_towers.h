@@ -10,9 +10,10 @@ struct gi_speech_towers {
     struct glinfer_session *encoder;
     struct glinfer_session *decoders[GI_MAX_ROWS];
     uint32_t n_decoder;
-    uint32_t n_key; // positions that the encoder has heard; 0: nothing yet
-    float *rows;    // of sound, as the GPU has them
-    uint32_t epoch; // of the encoder's runner, when it began to hear; 0: nothing yet
+    bool has_chains; // decoder 0 writes greedy texts in chains (engine/speech/speech_chain.h)
+    uint32_t n_key;  // positions that the encoder has heard; 0: nothing yet
+    float *rows;     // of sound, as the GPU has them
+    uint32_t epoch;  // of the encoder's runner, when it began to hear; 0: nothing yet
     struct gi_speech_align align;
     struct gi_speech_call call; // that is in progress, and how long a step may take
 };

@@ -83,7 +83,7 @@ static void describe_net(struct glinfer_transcription *self)
         .drop = drop,
         .encode = encode,
         .decode = decode,
-        .write = write,
+        .write = self->towers.has_chains ? write : NULL,
         .copy = copy,
         .attend = attend,
         .align = align,

@@ -63,6 +63,9 @@ def main():
         same((model["multilingual"], model["vocab"], model["mels"], model["ftype"]), (True, N_VOCAB, N_MEL, 0), "the model")
         same((model["audio"], model["text"]), ({"ctx": N_AUDIO, **tower}, {"ctx": N_TEXT, **tower}), "its towers")
         same((whole["params"]["language"], whole["result"]["language"]), ("german", "de"), "the language")
+        os.environ["GLINFER_FAULT"] = "wrong:SPEECH_SUMS*"  # the CPU chooses the tokens
+        same(transcribe(folder, b"", folder / "x.wav"), told, "without the kernels that choose tokens")
+        del os.environ["GLINFER_FAULT"]
         raw = (folder / "x.wav").read_bytes()[44:]
         same(transcribe(folder, raw, "-", "-oj", "-of", folder / "raw"), told, "raw samples")
         line = "".join(texts) + "\n"
