@@ -1,14 +1,14 @@
 // The tokens of a vocabulary by kind: text that may follow, timestamps that may follow, all others.
-// Of each kind the largest logit, the lowest id that has it, and the sum of exp(logit - largest).
+// A kind has its largest logit, the lowest id with that logit, and the sum of exp(logit - largest).
 // Needs WG_SIZE, sample/best.glsl, lib/reduce.glsl and lib/exp_log.glsl.
 //
 // At word `rules` of the logits, the tokens that may follow; the twin is struct gi_speech_rules:
 //   TEXT    begin and end of the ids of text
 //   TIMES   begin and end of the ids of timestamps
-//   BANNED  an id that may not follow; NO_ID: none
+//   BANNED  an id that may not follow; NO_ID: every id may
 //   MOST    the end of timestamps where a pair of them is complete
-// At word `sums`, for each group of speech_sums and each kind: largest (f32), id, sum (f32). The id
-// of text is UNSOUND if the group saw a NaN or an infinity.
+// At word `sums`, for each group of speech_sums and each kind: largest (f32), id, sum (f32). A
+// group that reads a NaN or an infinity writes UNSOUND as the id of its text.
 #define TEXT params.rules
 #define TIMES (params.rules + 2u)
 #define BANNED (params.rules + 4u)

@@ -34,7 +34,7 @@ bool gi_speech_align_begin(struct gi_speech_align *align, const struct gi_hparam
 
 //-- queries ---------------------------------------------------------------------------------------
 
-// Returns the first entry of cross-attention after an entry; 0 if there is none.
+// Returns the next entry of cross-attention after an entry; 0 after the last one.
 static uint32_t find_attention(const struct gi_dispatch_table *list, const struct gi_range *keys,
                                uint32_t after)
 {

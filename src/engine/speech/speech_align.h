@@ -1,6 +1,6 @@
 // Weights with which the decoder of a speech model attends to the sound while it reads a text: the
 // queries of its layers of cross-attention, copied while the list of a prompt runs, times the keys
-// of the encoder. The CPU computes them: few heads are asked for, once a window.
+// of the encoder. The CPU computes them, since it does so once a window, for few heads.
 #ifndef GI_ENGINE_SPEECH_ALIGN_H
 #define GI_ENGINE_SPEECH_ALIGN_H
 

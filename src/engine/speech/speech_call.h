@@ -25,8 +25,8 @@ struct gi_speech_call {
     uint64_t since_ns;    // time of the clock when it began
 };
 
-// Begins a call, or goes on with the one that is in progress. Returns BUSY until the GPU has done
-// what the last step submitted. Fails with GPU_LOST, NO_MEMORY, DRIVER.
+// Begins a call, or continues the call in progress. Returns BUSY until the GPU has completed the
+// submissions of the last step. Fails with GPU_LOST, NO_MEMORY, DRIVER.
 enum gi_net_result gi_speech_call_enter(struct gi_speech_call *call,
                                         struct glinfer_session *session, struct glinfer_error *err);
 // Submits a list up to its end, or to the cursor's stop: then the cursor is paused, and is_open.

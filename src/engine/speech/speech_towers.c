@@ -91,7 +91,7 @@ static bool write_sound(struct gi_speech_towers *towers, const float *mel, uint3
     struct gi_runner *runner = &towers->encoder->runner;
     const struct gi_graph *graph = &towers->encoder->tables.graph;
     const uint32_t n_mel = graph->hparams->n_sound, stride = graph->sound.stride;
-    const size_t n_row = (size_t)n_frame + 2; // of them the first and the last are silence
+    const size_t n_row = (size_t)n_frame + 2; // the first and the last are silence
     for (size_t i = 0; i < n_row; i++) {
         memset(towers->rows + i * stride, 0, stride * sizeof(float));
         if (i > 0 && i + 1 < n_row) {
@@ -139,8 +139,8 @@ enum gi_net_result gi_speech_encode(struct gi_speech_towers *towers, const float
     return gi_speech_call_leave(call, result);
 }
 
-// Reads tokens whose logits are not needed, as many at a time as cross-attention allows. align:
-// takes their queries; NULL: nobody does.
+// Reads tokens whose logits are not needed, as many at a time as cross-attention allows. Copies
+// their queries to align, unless it is NULL.
 static enum gi_net_result read_tokens(struct gi_speech_towers *towers, uint32_t n_past,
                                       const uint32_t *tokens, uint32_t n,
                                       struct gi_speech_align *align, struct glinfer_error *err)

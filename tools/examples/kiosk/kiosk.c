@@ -164,7 +164,7 @@ static bool answer(void *user, double next)
     struct kiosk *kiosk = user;
     do {
         if ((!kiosk->is_answering && !begin(kiosk, &kiosk->err)) || !step(kiosk, &kiosk->err)) {
-            // The sign goes on, and says why there are no answers.
+            // The sign stays on, and shows the error.
             snprintf(kiosk->text, MAX_TEXT, "%s", kiosk->err.message);
             return false;
         }
