@@ -40,11 +40,12 @@ static bool check_params(const struct gi_transcriber *t, struct glinfer_error *e
 {
     const struct gi_transcriber_params *params = &t->params;
     const struct gi_speech_net *net = t->inputs.net;
-    if (params->language >= 0 && t->ids.n_language > 0 &&
-        (uint32_t)params->language >= t->ids.n_language) {
+    if (params->language >= 0 &&
+        (uint32_t)params->language >= gi_whisper_count_languages(t->ids.n_vocab)) {
+        const char *name = gi_whisper_language_name((uint32_t)params->language);
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "invalid language: the model knows %u languages, not number %d",
-                            t->ids.n_language, params->language);
+                            "invalid language %s: the model does not know it%s", name ? name : "?",
+                            t->ids.n_language == 0 ? ", it knows English alone" : "");
     }
     if (params->translates && t->ids.n_language == 0) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,

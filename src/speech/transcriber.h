@@ -12,7 +12,7 @@
 struct gi_mel;
 
 struct gi_transcriber_params {
-    int32_t language; // index for gi_whisper_language; -1: detected. Ignored if the model knows one
+    int32_t language; // index for gi_whisper_language; -1: detected
     bool translates;  // to English
     bool is_live;     // tells the text of running speech, and decodes each stretch of it alone, at
                       // the first temperature: other attempts would delay the next stretches
@@ -54,8 +54,8 @@ struct gi_transcriber_inputs {
 struct gi_transcriber;
 
 // best_of and beam_size are lowered to the net's n_seq. Fails with INVALID_ARGUMENT (the regular
-// expression; a number out of its range; a translation by a model that knows English alone),
-// BAD_FILE (the size of the vocabulary), NO_MEMORY.
+// expression; a number out of its range; a language that the model does not know, or a translation
+// by one that knows English alone), BAD_FILE (the size of the vocabulary), NO_MEMORY.
 struct gi_transcriber *gi_transcriber_create(const struct gi_transcriber_inputs *inputs,
                                              const struct gi_transcriber_params *params,
                                              struct glinfer_error *err);

@@ -227,6 +227,9 @@ TEST(wrong_params_are_refused)
     params.suppress = "(";
     expect_refusal(params, "regular expression");
     params = plain();
+    params.language = "german"; // to a model that knows English alone
+    expect_refusal(params, "invalid language german");
+    params = plain();
     params.translate = true; // by a model that knows English alone
     expect_refusal(params, "English");
     params = plain();

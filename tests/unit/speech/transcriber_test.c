@@ -422,7 +422,14 @@ TEST(settings_are_checked)
     end(&run);
     begin(&run, MULTILINGUAL, fake_tell, &cat_story);
     run.params.language = 99; // of large-v3 alone
-    assert_fails(create(&run, &err), err, INVALID_ARGUMENT, "99 languages");
+    assert_fails(create(&run, &err), err, INVALID_ARGUMENT, "invalid language cantonese");
+    end(&run);
+    begin(&run, ENGLISH, fake_tell, &cat_story);
+    run.params.language = 2;
+    assert_fails(create(&run, &err), err, INVALID_ARGUMENT,
+                 "invalid language german: the model does not know it, it knows English alone");
+    run.params.language = 0;
+    assert_true(create(&run, &err));
     end(&run);
 }
 
