@@ -185,6 +185,15 @@ static void write_token(struct writer *w, size_t i)
     write_text(w, text_of(source, i), token);
 }
 
+// Lets a word or a token end no later than its segment: the model's attention, which times words,
+// may last longer than the timestamp after them.
+static void end_within(const struct gi_transcript_event *segment, uint64_t *from_ms,
+                       uint64_t *to_ms)
+{
+    *to_ms = *to_ms < segment->to_ms ? *to_ms : segment->to_ms;
+    *from_ms = *from_ms < *to_ms ? *from_ms : *to_ms;
+}
+
 // Appends the segment of tokens [begin, end).
 static bool add_segment(struct gi_transcript *transcript, const struct gi_transcript_window *source,
                         struct gi_whisper_segment part, struct glinfer_error *err)
@@ -225,6 +234,12 @@ static bool add_segment(struct gi_transcript *transcript, const struct gi_transc
         .temperature = source->temperature,
     };
     event.to_ms = event.to_ms > event.from_ms ? event.to_ms : event.from_ms;
+    for (size_t i = 0; i < w.n_token; i++) {
+        end_within(&event, &w.tokens[i].from_ms, &w.tokens[i].to_ms);
+    }
+    for (size_t i = 0; i < w.n_word; i++) {
+        end_within(&event, &w.words[i].from_ms, &w.words[i].to_ms);
+    }
     is_ok = is_ok && gi_transcript_add(transcript, event, err);
     if (!is_ok) {
         finish_event(&event);

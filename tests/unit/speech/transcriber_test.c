@@ -463,6 +463,14 @@ TEST(segments_have_a_greatest_length)
         {5, false, "[0-530 the][530-1200 cats][1200-2000 sat][2000-2000on]|."},
         {6, true, ""},
     };
+    // The model attends to later sound than the timestamp at the segment's end.
+    static const uint32_t text[] = {TIME, T_THE, T_CAT, TIME + 10, TIME + 10, T_SAT, TIME + 100, 0};
+    const struct fake_story story = {text, NULL};
+    begin(&run, ENGLISH, fake_tell, &story);
+    run.params.has_words = true;
+    transcribe(&run, 2 * RATE, 2 * RATE);
+    assert_says(run.told, "-200}]");
+    end(&run);
     struct run run;
     begin(&run, ENGLISH, fake_tell, &story);
     run.fake.net.attend = NULL;

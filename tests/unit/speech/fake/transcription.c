@@ -74,6 +74,7 @@ void poll_events(struct run *run)
             assert_int_equal(strlen(event.text), event.size);
             tell(run, "[%u-%u%s", (unsigned)event.from_ms, (unsigned)event.to_ms, event.text);
             for (size_t i = 0; i < event.n_word; i++) {
+                assert_in_range(event.words[i].to_ms, event.words[i].from_ms, event.to_ms);
                 tell(run, "{%.*s %u-%u}",
                      (int)(event.words[i].text_end - event.words[i].text_begin),
                      event.text + event.words[i].text_begin, (unsigned)event.words[i].from_ms,
