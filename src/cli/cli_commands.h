@@ -4,13 +4,14 @@
 
 #include "cli/common/cli_args.h"
 
-enum { CLI_N_COMMON = 6 };
+enum { CLI_N_COMMON = 7 };
 // Every command, in the order of the help: the common ones first.
 #define CLI_COMMANDS(X)                                                                            \
     X(pull)                                                                                        \
     X(chat)                                                                                        \
     X(run)                                                                                         \
     X(serve)                                                                                       \
+    X(transcribe)                                                                                  \
     X(models)                                                                                      \
     X(info)                                                                                        \
     X(bench)                                                                                       \
@@ -19,7 +20,6 @@ enum { CLI_N_COMMON = 6 };
     X(profile)                                                                                     \
     X(selftest)                                                                                    \
     X(tokenize)                                                                                    \
-    X(transcribe)                                                                                  \
     X(tune)
 
 #define CLI_DECLARE_COMMAND(name) extern const struct cli_command cli_##name##_command;

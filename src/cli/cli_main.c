@@ -21,7 +21,8 @@
 static void print_overview(FILE *file)
 {
     fprintf(file, "usage: glinfer COMMAND [flags]\n\n"
-                  "Runs GGUF language models on any Linux GPU with OpenGL ES 3.1.\n\n"
+                  "Runs GGUF language models and Whisper speech models on any Linux GPU with\n"
+                  "OpenGL ES 3.1.\n\n"
                   "Start here:\n"
                   "    glinfer pull smollm2-135m      fetches a small model (94 MiB)\n"
                   "    glinfer chat -m smollm2-135m   talks with it\n");

@@ -48,7 +48,8 @@ static bool read_tensor(const struct gi_gguf *file, const char *name, size_t cou
 {
     const struct gi_gguf_tensor *tensor = gi_gguf_tensor_find(file, name);
     if (!tensor) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: tensor %s is missing",
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: not the network of silero-vad: tensor %s is missing",
                             gi_gguf_path(file), name);
     }
     const uint32_t type = tensor->type->type;

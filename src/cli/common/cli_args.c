@@ -305,8 +305,9 @@ static bool refuse_word(const struct parsing *p, const char *word)
     const size_t size = strlen(word);
     for (size_t i = 0; is_flag && cli_commands[i]; i++) {
         if (cli_find_flag(cli_commands[i], word)) {
-            return refuse(p, "%.200s is not available: `glinfer %s` has it", word,
-                          cli_commands[i]->name);
+            return refuse(
+                p, "%.200s is not available: it is a flag of `glinfer %s`, not of `glinfer %s`",
+                word, cli_commands[i]->name, command->name);
         }
     }
     if (is_flag && suggest_flag(command, word, best)) {

@@ -104,6 +104,7 @@ struct cli_command {
     size_t settings_size;                  // in bytes
     const struct cli_device_flags *device; // within the settings; NULL: none
     bool needs_model;                      // -m, or -hf
+    const char *model;                     // an example of what -m takes; NULL: a GGUF file
     bool takes_words;                      // appends words that are not flags
     size_t words;                          // to this field of the settings, a struct cli_texts
     // Runs the command; false with the failure printed and its exit status noted (cli_fail).

@@ -64,6 +64,12 @@ static const char *recognise(const unsigned char *head, size_t size, const char 
     if (strncmp(text, "version https://git-lfs", 23) == 0) {
         return "is a pointer of Git LFS; the file itself comes with `git lfs pull`";
     }
+    static const char *const sounds[] = {"RIFF", "fLaC", "OggS", "ID3"};
+    for (size_t i = 0; i < sizeof(sounds) / sizeof(sounds[0]); i++) {
+        if (strncmp(text, sounds[i], strlen(sounds[i])) == 0) {
+            return "is sound, not a model; give it without -m";
+        }
+    }
     // "lmgg" begins files of whisper.cpp, too, which the loader reads.
     if (strncmp(text, "tjgg", 4) == 0 || strncmp(text, "fmgg", 4) == 0) {
         return "is a GGML file from before GGUF, which glinfer does not read";
@@ -222,10 +228,27 @@ bool models_find(const char *word, const struct models_asked *asked, char path[M
 
 //-- flags -----------------------------------------------------------------------------------------
 
+static bool check_vad(const char *path)
+{
+    struct glinfer_error err;
+    struct glinfer_model_params params;
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    glinfer_model_params_init(&params);
+    params.path = path;
+    if (!glinfer_model_inspect(&params, &info, &err)) {
+        return cli_fail_error(&err);
+    }
+    return strcmp(info.architecture, "silero-vad") == 0 ||
+           cli_fail(CLI_EXIT_FAILED,
+                    "cannot find speech with %s: it is not the network of Silero that `glinfer "
+                    "pull silero-vad` fetches",
+                    path);
+}
+
 bool models_find_vad(const char *word, const struct models_asked *asked, char path[MODELS_MAX_PATH])
 {
     if (word) {
-        return models_find(word, asked, path);
+        return models_find(word, asked, path) && check_vad(path);
     }
     struct models_list list = {0};
     size_t count = 0;
@@ -311,8 +334,7 @@ bool models_take_flags(const struct cli_command *command, const struct cli_repor
         return choose_word(model, settings + model->offset, hub);
     }
     return is_given || !command->needs_model ||
-           cli_fail(CLI_EXIT_USAGE,
-                    "%s needs a model: -m FILE.gguf, or a name such as smollm2-135m that "
-                    "`glinfer models --known` lists",
-                    command->name);
+           cli_fail(CLI_EXIT_USAGE, "%s needs a model: -m %s that `glinfer models --known` lists",
+                    command->name,
+                    command->model ? command->model : "FILE.gguf, or a name such as smollm2-135m");
 }

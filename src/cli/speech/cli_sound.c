@@ -107,7 +107,7 @@ static bool refuse_file(struct cli_sound *sound, struct glinfer_error *err)
     case SF_ERR_UNSUPPORTED_ENCODING:
         return refuse(sound, GLINFER_STATUS_UNSUPPORTED, "its encoding is not supported", err);
     default:
-        snprintf(why, sizeof(why), "libsndfile says: %s", sf_strerror(NULL));
+        snprintf(why, sizeof(why), "it is damaged (libsndfile: %s)", sf_strerror(NULL));
         return refuse(sound, GLINFER_STATUS_BAD_FILE, why, err);
     }
 }

@@ -307,6 +307,7 @@ const struct cli_command cli_transcribe_command = {
     .rules = rules,
     .device = &defaults.session.device,
     .needs_model = true,
+    .model = "FILE, or a name such as whisper-base",
     .takes_words = true,
     .words = offsetof(struct settings, files),
     CLI_COMMAND(flags, defaults, run_command),

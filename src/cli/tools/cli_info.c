@@ -344,7 +344,11 @@ static void print_shape(const struct glinfer_model_info *info)
     if (info->is_speech) {
         printf("  %-15s %u layers, %u positions of 20 ms, %u bands\n", "encoder",
                info->n_encoder_layer, info->n_encoder_ctx, info->n_mel);
-        printf("  %-15s %u\n", "languages", info->n_language);
+        if (info->n_language > 1) {
+            printf("  %-15s %u\n", "languages", info->n_language);
+        } else {
+            printf("  %-15s English alone\n", "languages");
+        }
     }
     printf("  %-15s %u tokens trained\n", "context", info->n_ctx_train);
     if (info->tokenizer[0]) {
@@ -359,7 +363,8 @@ static bool print_model(const struct cli_session_flags *asked,
     printf("%s\n", asked->model);
     printf("  %-15s %s%s%s\n", "model", info->description, info->name[0] ? ", " : "", info->name);
     printf("  %-15s %s\n", "architecture", info->architecture);
-    printf("  %-15s %" PRIu64 " in %s\n", "parameters", info->n_params, info->types);
+    printf("  %-15s %" PRIu64 "\n", "parameters", info->n_params);
+    printf("  %-15s %s\n", "tensors", info->types);
     if (!is_vad(info)) {
         print_shape(info);
     }

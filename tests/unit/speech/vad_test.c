@@ -254,7 +254,9 @@ static void expect_refused(const char *name, uint32_t type, uint32_t n_out, cons
 TEST(networks_of_other_tensors_are_refused)
 {
     const char *name = tensors[0].name;
-    expect_refused(NULL, 0, 0, "tensor _model.encoder.0.reparam_conv.weight is missing");
+    expect_refused(
+        NULL, 0, 0,
+        "not the network of silero-vad: tensor _model.encoder.0.reparam_conv.weight is missing");
     expect_refused("another", Q8_0, 4, "tensor _model.encoder.0.reparam_conv.weight is missing");
     expect_refused(name, Q8_0, 4, "has 49536 elements of type q8_0, expected 49536 of type f32");
     expect_refused(name, Q8_0, 1, "has 12384 elements of type q8_0, expected 49536 of type f32");
