@@ -1024,14 +1024,16 @@ struct glinfer_transcription_params {
     const char *prompt;     // text before the first window: names, style; NULL: none
     bool carry_prompt;      // before every window
     bool no_context;        // the text of earlier windows does not precede a window
-    uint32_t audio_ctx;     // least positions of 20 ms to encode; default 0: those of the sound
+    uint32_t audio_ctx;     // least positions of 20 ms to encode; default 0: those of the sound,
+                            // at least 384; with fewer the text may repeat itself
     const char *suppress;   // regular expression (PCRE2) of tokens to leave out; NULL: none
     bool suppress_symbols;  // leaves out tokens that are not speech
     float temperature;      // of the first attempt; default 0: the most likely tokens
     float temperature_step; // to the next attempt, up to 1; default 0.2; 0: one attempt alone
     float entropy_least;    // nats; another attempt if a text has less; default 2.4
     float logprob_least;    // mean of tokens; another attempt if a text has less; default -1
-    float no_speech_most;   // probability of no speech above which there is none; default 0.6
+    float no_speech_most;   // probability of silence above which a text less likely than
+                            // logprob_least is dropped; default 0.6
     uint32_t best_of;       // texts at temperatures above 0; default 5
     uint32_t beam_size;     // of beam search at temperature 0; default 1: greedy
     uint64_t seed;          // of random numbers
@@ -1040,6 +1042,7 @@ struct glinfer_transcription_params {
     uint32_t vad_min_silence_ms; // shorter silence does not end an utterance; default 100
     float vad_max_speech_s;      // longer speech is split; default 0: unlimited
     uint32_t vad_pad_ms;         // added before and after speech; default 30
+    bool no_partials;            // tells no text of an utterance before it has ended
 };
 
 // The numbers of struct glinfer_transcription_params: type, field, default, minimum, maximum.
@@ -1165,10 +1168,11 @@ struct glinfer_speech_times {
     double encode_ms, decode_ms;
 };
 
-// Measures the network as the transcription runs it, and fills *times: encodes n_position positions
-// of 20 ms of silence (0: all that the encoder can hear, without their time), then writes n_token
-// tokens. The first call compiles programs. Not for use while a sound is transcribed. Fails with
-// CONTEXT_FULL (too many positions or tokens), and as glinfer_transcription_step does.
+// Measures the network as the transcription runs it, and fills *times. Encodes silence of
+// n_position positions, 20 ms each, then writes n_token tokens. With n_position 0, encode_ms is 0:
+// a whole window is encoded, unless it already was, and not measured. The first call compiles
+// programs. Not for use while a sound is transcribed. Fails with CONTEXT_FULL (too many positions
+// or tokens), and as glinfer_transcription_step does.
 GLINFER_API bool glinfer_transcription_measure(struct glinfer_transcription *transcription,
                                                uint32_t n_position, uint32_t n_token,
                                                struct glinfer_speech_times *times,

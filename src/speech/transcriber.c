@@ -232,7 +232,7 @@ static bool begin_partial(struct gi_transcriber *t, bool *has_begun, struct glin
 {
     struct gi_stretch running = {t->seek * GI_MEL_HOP, t->stream.sound.n_samples};
     *has_begun = false;
-    if (!t->params.is_live || t->stream.listener.is_ended ||
+    if (!t->params.is_live || t->params.without_partials || t->stream.listener.is_ended ||
         (t->stream.is_by_stretch && t->stream.has_sound) ||
         (t->inputs.vad && !gi_voice_running(&t->stream.listener.voice, &running))) {
         return true;

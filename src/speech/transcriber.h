@@ -19,13 +19,14 @@ struct gi_transcriber_params {
     // Encodes 30 s however short the sound is, scales it by its loudest frame, and starts when the
     // sound has ended: as whisper.cpp does, word for word.
     bool is_exact;
-    bool without_times;   // lets no timestamps be decoded
-    bool has_words;       // tells times of words and tokens
-    uint32_t max_length;  // characters of a segment; 0: unlimited
-    bool splits_on_word;  // for max_length: cuts only between words
-    const char *prompt;   // text before the first window; NULL: none. Not used after creation
-    bool carries_prompt;  // puts the prompt before every window
-    uint32_t max_context; // tokens of the prompt and earlier windows before a window
+    bool without_partials; // is_live, but tells no text of running speech
+    bool without_times;    // lets no timestamps be decoded
+    bool has_words;        // tells times of words and tokens
+    uint32_t max_length;   // characters of a segment; 0: unlimited
+    bool splits_on_word;   // for max_length: cuts only between words
+    const char *prompt;    // text before the first window; NULL: none. Not used after creation
+    bool carries_prompt;   // puts the prompt before every window
+    uint32_t max_context;  // tokens of the prompt and earlier windows before a window
     // Least positions to encode; 0: those of the sound and 1 s more, at least 384. A word in 25 may
     // differ from the exact mode's.
     uint32_t audio_ctx;

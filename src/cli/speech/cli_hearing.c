@@ -1,8 +1,6 @@
 #include "cli/speech/cli_hearing.h"
 
-#include "cli/common/cli_utf8.h"
-
-#include <unistd.h>
+#include <ctype.h>
 
 #define STEP_US 50000 // work between two checks for new sound
 
@@ -24,19 +22,27 @@ static void clear_partial(struct cli_hearing *hearing)
     }
 }
 
+// Returns true for a text with a letter or a digit: the beginning of a note such as [music] has
+// none.
+static bool has_letter(const char *text)
+{
+    while (*text && isascii((unsigned char)*text) && !isalnum((unsigned char)*text)) {
+        text++;
+    }
+    return *text != '\0';
+}
+
 // Shows the end of the text of running speech, as much as fits in a line.
 static void show_partial(struct cli_hearing *hearing, const struct glinfer_transcript_event *event)
 {
-    if (!isatty(STDOUT_FILENO)) {
+    if (!has_letter(event->text)) {
         return;
     }
     const size_t n_columns = cli_columns(stdout), width = n_columns > 8 ? n_columns - 2 : 78;
-    const char *text = event->text + (event->size > width ? event->size - width : 0);
-    while (cli_utf8_continues(*text)) {
-        text++;
-    }
+    const bool is_cut = event->size > width;
+    const char *text = cli_text_tail(event->text, event->size, is_cut ? width - 4 : width);
     clear_partial(hearing);
-    fputs(text, stdout);
+    fprintf(stdout, "%s%s", is_cut ? "... " : "", text);
     hearing->is_partial_shown = true;
     fflush(stdout);
 }
@@ -62,7 +68,7 @@ static bool take_events(struct cli_hearing *hearing)
             snprintf(hearing->language, sizeof(hearing->language), "%s", event.language);
         } else if (event.kind == GLINFER_TRANSCRIPT_SEGMENT) {
             ok = add_segment(hearing, &event);
-        } else if (event.kind == GLINFER_TRANSCRIPT_PARTIAL && hearing->is_live) {
+        } else if (event.kind == GLINFER_TRANSCRIPT_PARTIAL) {
             show_partial(hearing, &event);
         }
     }
@@ -119,7 +125,7 @@ static bool run(struct cli_hearing *hearing, struct glinfer_error *err)
             return false;
         }
         if (!take_events(hearing)) {
-            *err = (struct glinfer_error){0}; // the failure to write has been printed
+            *err = (struct glinfer_error){0}; // cli_close_output says why
             return false;
         }
         show_progress(hearing);

@@ -14,7 +14,7 @@ struct cli_hearing {
     struct cli_sound *sound;                     // borrowed; NULL: the microphone
     struct cli_microphone *microphone;           // borrowed
     struct cli_bar *bar;                         // borrowed
-    bool is_live;                                // shows the text of running speech, on a terminal
+    bool is_live;                                // feeds sound as soon as it arrives
     bool has_times;                              // prints the times of a segment before its text
     bool is_partial_shown;                       // text of running speech is on the terminal
     uint64_t n_sample;                           // read so far
@@ -34,7 +34,8 @@ extern const struct cli_number cli_speech_numbers[CLI_N_SPEECH_NUMBER];
     CLI_ROW(NUMBER, params, names_, value_, help_,                                                 \
             .number = &cli_speech_numbers[CLI_SPEECH_##field])
 
-// Transcribes the sound to its end, or until SIGINT. Returns false with the reason printed.
+// Transcribes the sound to its end, or until SIGINT. Returns false with the reason printed, or left
+// to cli_close_output if the text cannot be written.
 bool cli_hearing_run(struct cli_hearing *hearing);
 // Frees the transcript.
 void cli_hearing_finish(struct cli_hearing *hearing);

@@ -5,12 +5,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct settings {
     struct cli_session_flags session;
     struct cli_texts files;
     const char *microphone, *output, *vad_model, *encoding;
-    bool no_times, no_fallback, no_vad;
+    bool no_times, no_fallback, no_vad, is_live;
     bool formats[CLI_TRANSCRIPT_FORMATS];
     int64_t max_context, seed, rate, channels;
     struct glinfer_transcription_params params;
@@ -35,7 +36,7 @@ static const struct cli_flag flags[] = {
     CLI_TEXTS(files, "-f, --file", "FILE",
               "WAV, FLAC, Ogg, MP3; can be repeated; -: standard input, which may be raw samples"),
     CLI_TEXT(microphone, "--mic", "DEVICE", "listen to a microphone of ALSA, such as default"),
-    CLI_SWITCH(params.is_live, "--live", "show the text of an utterance while it is spoken"),
+    CLI_SWITCH(is_live, "--live", "show the text of an utterance while it is spoken"),
     CLI_TEXT(encoding, "--format", "NAME", "raw samples: s16le (default), u8, f32le, mulaw, ..."),
     CLI_INT(rate, 1000, 384000, "--rate", "HZ", "raw samples: default %v a second"),
     CLI_INT(channels, 1, 64, "--channels", "N", "raw samples: default %v channel"),
@@ -127,6 +128,8 @@ static void fill_params(const struct transcribe *self, struct glinfer_transcript
     const struct settings *settings = self->settings;
     *params = settings->params;
     params->vad = self->vad_path[0] ? &self->vad : NULL;
+    params->is_live = settings->is_live || settings->microphone;
+    params->no_partials = !isatty(STDOUT_FILENO);
     params->no_context = settings->max_context == 0;
     params->temperature_step = settings->no_fallback ? 0 : params->temperature_step;
     params->seed = (uint64_t)settings->seed;
@@ -218,7 +221,7 @@ static bool transcribe(struct transcribe *self, const char *name)
         .sound = name ? cli_sound_open(name, is_raw ? &self->pcm : NULL, &err) : NULL,
         .microphone = name ? NULL : cli_microphone_open(settings->microphone, &err),
         .bar = &self->session.bar,
-        .is_live = settings->params.is_live || !name,
+        .is_live = settings->is_live || !name,
         .has_times = !settings->no_times,
     };
     if (!hearing.sound && !hearing.microphone) {

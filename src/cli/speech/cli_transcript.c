@@ -96,21 +96,28 @@ void cli_segments_finish(struct cli_segments *segments)
     *segments = (struct cli_segments){0};
 }
 
-// Returns the index of a language by its code or name; that of English for other texts.
+// Returns the index of a language by its code or name; for an unknown one, that after the last.
 static size_t find_language(const char *text)
 {
-    for (size_t i = 0; glinfer_speech_language(i); i++) {
-        if (strcasecmp(glinfer_speech_language(i), text) == 0 ||
-            strcasecmp(glinfer_speech_language_name(i), text) == 0) {
-            return i;
-        }
+    size_t i = 0;
+    while (glinfer_speech_language(i) && strcasecmp(glinfer_speech_language(i), text) != 0 &&
+           strcasecmp(glinfer_speech_language_name(i), text) != 0) {
+        i++;
     }
-    return 0;
+    return i;
+}
+
+bool cli_parse_language(const char *text, void *field, char *why, size_t size)
+{
+    snprintf(why, size, "auto, or a code or a name such as de or german");
+    *(const char **)field = text;
+    return strcmp(text, "auto") == 0 || glinfer_speech_language(find_language(text));
 }
 
 const char *cli_transcript_language(const char *detected, const char *asked)
 {
-    return glinfer_speech_language(find_language(detected[0] ? detected : asked));
+    const char *code = glinfer_speech_language(find_language(detected[0] ? detected : asked));
+    return code ? code : "en";
 }
 
 //-- texts -----------------------------------------------------------------------------------------
@@ -173,6 +180,21 @@ void cli_segment_write(const struct cli_segment *segment, bool has_times, struct
     }
     add_escaped(text, segment->text, plain);
     cli_bytes_add(text, has_times ? "\n" : "");
+}
+
+const char *cli_text_tail(const char *text, size_t size, size_t width)
+{
+    if (size <= width) {
+        return text;
+    }
+    const char *from = text + (size - width), *space = strchr(from - 1, ' ');
+    if (space && space[1]) {
+        return space + 1;
+    }
+    while (cli_utf8_continues(*from)) {
+        from++;
+    }
+    return from;
 }
 
 static void add_srt(struct cli_bytes *text, const struct cli_segment *segment, size_t number)

@@ -66,6 +66,8 @@ enum cli_transcript_format {
     CLI_TRANSCRIPT_FORMATS,
 };
 
+// Reads a language for a flag: auto, or a code or a name in any case.
+bool cli_parse_language(const char *text, void *field, char *why, size_t size);
 // Returns the code of a transcript's language: of the detected one, or, if that is "", of the
 // request's, which may be a name, or "en" for "auto", because only models that know English alone
 // detect none.
@@ -77,6 +79,9 @@ void cli_transcript_write(const struct cli_transcript *transcript,
                           enum cli_transcript_format format, struct cli_bytes *text);
 // Appends a line "[00:00:00.000 --> 00:00:02.500]  text"; without times, the text alone.
 void cli_segment_write(const struct cli_segment *segment, bool has_times, struct cli_bytes *text);
+
+// Returns the end of a text that has at most width bytes, from the beginning of a word.
+const char *cli_text_tail(const char *text, size_t size, size_t width);
 
 // Appends the text of all segments as clients of the API read it, without spaces around it.
 void cli_transcript_join(const struct cli_transcript *transcript, struct cli_bytes *text);

@@ -120,6 +120,7 @@ static bool take_params(const struct glinfer_transcription_params *params,
     *own = (struct gi_transcriber_params){
         .translates = params->translate,
         .is_live = params->is_live,
+        .without_partials = params->no_partials,
         .is_exact = params->is_exact,
         .without_times = params->no_timestamps,
         .has_words = params->has_words || params->max_length > 0,

@@ -231,4 +231,38 @@ TEST(a_transcript_has_the_detected_language_or_the_requested_one)
     assert_string_equal(cli_transcript_language("", "auto"), "en");
 }
 
+TEST(the_language_of_a_flag_is_a_code_or_a_name_or_auto)
+{
+    const char *language = NULL;
+    char why[128];
+    static const char *const valid[] = {"auto", "de", "DE", "Haitian Creole"};
+    for (size_t i = 0; i < sizeof(valid) / sizeof(valid[0]); i++) {
+        assert_true(cli_parse_language(valid[i], &language, why, sizeof(why)));
+        assert_ptr_equal(language, valid[i]);
+    }
+    assert_false(cli_parse_language("klingon", &language, why, sizeof(why)));
+    assert_string_equal(why, "auto, or a code or a name such as de or german");
+}
+
+TEST(the_end_of_a_text_begins_with_a_word)
+{
+    static const struct {
+        const char *text;
+        size_t width;
+        const char *tail;
+    } cases[] = {
+        {" ask not what", 13, " ask not what"},
+        {" ask not what", 11, "not what"},
+        {" ask not what", 8, "not what"},
+        {" ask not what", 7, "what"},
+        {" ask not what", 3, "hat"}, // no word fits
+        {"你好吗", 7, "好吗"},
+        {"你好 ", 4, "好 "},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_string_equal(cli_text_tail(cases[i].text, strlen(cases[i].text), cases[i].width),
+                            cases[i].tail);
+    }
+}
+
 RUN_TESTS(NULL, NULL)

@@ -249,6 +249,20 @@ TEST(an_unlikely_text_is_told_at_once_while_live)
     end(&run);
 }
 
+TEST(text_of_running_speech_is_told_only_if_asked_for)
+{
+    for (int without = 0; without < 2; without++) {
+        struct run run;
+        begin(&run, ENGLISH, fake_tell, &cat_story);
+        run.params.is_live = true;
+        run.params.without_partials = without;
+        transcribe(&run, 2 * RATE, RATE);
+        assert_int_equal(strchr(run.told, '(') == NULL, without);
+        assert_int_equal(run.fake.n_window, without ? 1 : 3);
+        end(&run);
+    }
+}
+
 TEST(a_repeated_text_is_decoded_again)
 {
     static uint32_t text[64] = {TIME};
@@ -449,6 +463,14 @@ TEST(words_have_times)
     run.fake.net.attend = NULL;
     transcribe(&run, 2 * RATE, 2 * RATE);
     expect(&run, "[0-1000 the cat{ the 0-500}{ cat 500-1000}][1000-2000 sat{ sat 1000-2000}]|.");
+    // The model attends to later sound than the timestamp at the segment's end.
+    static const uint32_t text[] = {TIME, T_THE, T_CAT, TIME + 10, TIME + 10, T_SAT, TIME + 100, 0};
+    const struct fake_story story = {text, NULL};
+    begin(&run, ENGLISH, fake_tell, &story);
+    run.params.has_words = true;
+    transcribe(&run, 2 * RATE, 2 * RATE);
+    assert_says(run.told, "-200}]");
+    end(&run);
 }
 
 TEST(segments_have_a_greatest_length)
@@ -463,14 +485,6 @@ TEST(segments_have_a_greatest_length)
         {5, false, "[0-530 the][530-1200 cats][1200-2000 sat][2000-2000on]|."},
         {6, true, ""},
     };
-    // The model attends to later sound than the timestamp at the segment's end.
-    static const uint32_t text[] = {TIME, T_THE, T_CAT, TIME + 10, TIME + 10, T_SAT, TIME + 100, 0};
-    const struct fake_story story = {text, NULL};
-    begin(&run, ENGLISH, fake_tell, &story);
-    run.params.has_words = true;
-    transcribe(&run, 2 * RATE, 2 * RATE);
-    assert_says(run.told, "-200}]");
-    end(&run);
     struct run run;
     begin(&run, ENGLISH, fake_tell, &story);
     run.fake.net.attend = NULL;
