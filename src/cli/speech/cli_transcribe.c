@@ -3,6 +3,7 @@
 #include "cli/models/models_pull.h"
 #include "cli/speech/cli_hearing.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,8 +42,8 @@ static const struct cli_flag flags[] = {
     CLI_INT(rate, 1000, 384000, "--rate", "HZ", "raw samples: default %v a second"),
     CLI_INT(channels, 1, 64, "--channels", "N", "raw samples: default %v channel"),
     CLI_HEADING("Text"),
-    CLI_TEXT(params.language, "-l, --language", "LANG",
-             "code or name such as de or german; auto (default): detected"),
+    CLI_CUSTOM(params.language, cli_parse_language, "-l, --language", "LANG",
+               "code or name such as de or german; auto (default): detected"),
     CLI_SWITCH(params.translate, "-tr, --translate", "translate to English"),
     CLI_TEXT(params.prompt, "--prompt", "TEXT", "text before the sound: names, spelling, style"),
     CLI_SWITCH(params.carry_prompt, "--carry-initial-prompt", "the prompt precedes every window"),
@@ -73,7 +74,8 @@ static const struct cli_flag flags[] = {
     CLI_SPEECH(best_of, "-bo, --best-of", "N", "texts of an attempt above 0, default %v"),
     CLI_SPEECH(beam_size, "-bs, --beam-size", "N", "beams; default %v: the most likely token"),
     CLI_SPEECH(audio_ctx, "-ac, --audio-ctx", "N",
-               "least positions of 20 ms that are encoded; 0 (default): as the sound needs"),
+               "least positions of 20 ms that are encoded; 0 (default): as the sound needs, 384 "
+               "or more; with fewer a text may be decoded again"),
     CLI_SWITCH(params.is_exact, "--exact",
                "encode 30 s however short the sound is, as whisper.cpp does"),
     CLI_SPEECH(entropy_least, "-et, --entropy-thold", "N",
@@ -160,7 +162,9 @@ static bool write_file(const struct cli_transcript *transcript, enum cli_transcr
     cli_transcript_write(transcript, format, &text);
     fwrite(text.data ? text.data : "", 1, text.size, file);
     cli_bytes_finish(&text);
-    return cli_check_written(file, path);
+    const bool is_written = cli_check_written(file, path);
+    fclose(file);
+    return is_written;
 }
 
 // Returns the name of a model by the layers of its encoder, as whisper-cli has it.
@@ -227,6 +231,9 @@ static bool transcribe(struct transcribe *self, const char *name)
     if (!hearing.sound && !hearing.microphone) {
         return cli_fail_error(&err);
     }
+    if (settings->files.count > 1 && !cli_is_quiet()) {
+        cli_tell("%s", name);
+    }
     const bool is_done =
         cli_hearing_run(&hearing) && write_files(self, &hearing, name ? name : "microphone");
     cli_hearing_finish(&hearing);
@@ -240,13 +247,45 @@ static bool transcribe_all(struct transcribe *self)
 {
     const struct cli_texts *files = &self->settings->files;
     bool ok = files->count > 0 || transcribe(self, NULL);
-    for (size_t i = 0; ok && i < files->count && !cli_is_interrupted(); i++) {
-        if (files->count > 1) {
-            cli_tell("%s\n", files->items[i]);
-        }
-        ok = transcribe(self, files->items[i]);
+    // A sound that fails does not stop the others; an output that fails does.
+    for (size_t i = 0; i < files->count && !cli_is_interrupted() && !ferror(stdout); i++) {
+        ok = transcribe(self, files->items[i]) && ok;
     }
-    return ok && cli_close_output();
+    return cli_close_output() && ok;
+}
+
+// Refuses files that cannot be opened before the model is loaded.
+static bool check_files(const struct cli_texts *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        const char *name = files->items[i];
+        if (strcmp(name, "-") != 0 && access(name, R_OK) != 0) {
+            return cli_fail(CLI_EXIT_FAILED, "cannot read %s: %s", name, strerror(errno));
+        }
+    }
+    return true;
+}
+
+// Refuses an output file for several sounds, and says which flags have no effect.
+static bool check_output(const struct settings *settings)
+{
+    bool writes = false;
+    for (int i = 0; i < CLI_TRANSCRIPT_FORMATS; i++) {
+        writes = writes || settings->formats[i];
+    }
+    if (settings->output && writes && settings->files.count > 1) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "cannot write the texts of %zu files to one -of: leave it "
+                        "out, and each is written beside its sound",
+                        settings->files.count);
+    }
+    if (settings->output && !writes) {
+        cli_note("-of has no effect without -otxt or another format");
+    }
+    if (settings->params.has_words && !settings->formats[CLI_TRANSCRIPT_JSON_FULL]) {
+        cli_note("-wt has no effect without -ojf");
+    }
+    return true;
 }
 
 // Checks the flags of the sound and sets self->pcm.
@@ -260,7 +299,7 @@ static bool check_sound(struct transcribe *self)
                         settings->encoding, cli_pcm_encodings());
     }
     if ((settings->microphone != NULL) + (settings->files.count > 0) == 1) {
-        return true;
+        return check_files(&settings->files);
     }
     return settings->microphone
                ? cli_fail(CLI_EXIT_USAGE, "a file and --mic exclude each other")
@@ -280,7 +319,7 @@ static bool check_model(struct cli_session *session)
 static bool run_command(void *user)
 {
     struct transcribe self = {.settings = user};
-    if (!check_sound(&self)) {
+    if (!check_output(self.settings) || !check_sound(&self)) {
         return false;
     }
     cli_session_init(&self.session, &self.settings->session);
@@ -305,8 +344,8 @@ const struct cli_command cli_transcribe_command = {
     .text = "    glinfer pull whisper-base && glinfer pull silero-vad\n"
             "    glinfer transcribe -m whisper-base talk.mp3 -osrt\n"
             "    arecord -f S16_LE -r 16000 | glinfer transcribe -m whisper-base --live -",
-    .common = "-m, -hf, -dev, -v, -q, -f, --mic, --live, -l, -tr, --prompt, -nt, -otxt, -osrt, "
-              "-ovtt, -ojf, -of, -bs, --no-vad, -vm",
+    .common = "-m, -hf, -dev, -v, -q, -f, --mic, --live, -l, -tr, --prompt, -nt, -wt, -otxt, "
+              "-osrt, -ovtt, -oj, -ojf, -of, --format, --rate, -bs, --no-vad, -vm",
     .rules = rules,
     .device = &defaults.session.device,
     .needs_model = true,

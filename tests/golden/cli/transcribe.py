@@ -33,6 +33,46 @@ def transcribe(folder, sound, *flags):
     return done.stdout.decode()
 
 
+def refuse(status, says, *flags, **settings):
+    """Expects the command to fail with a sentence; returns its messages."""
+    done = subprocess.run([sys.argv[1], "transcribe", *flags], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          **{"stdout": subprocess.PIPE, **settings})
+    said = done.stderr.decode()
+    true(done.returncode == status and says in said, (flags, done))
+    return said
+
+
+def check_refusals(folder):
+    """Checks the refusals before the model is loaded, which would fail with another sentence since -dev names no device."""
+    sound, model = folder / "x.wav", ["-m", folder / "tiny.bin"]
+    other = folder / "y.wav"
+    other.write_bytes(sound.read_bytes())
+    unloaded = [*model, "-dev", "missing"]
+    refuse(2, "transcribe needs a model: -m FILE, or a name such as whisper-base", sound)
+    refuse(1, "x.wav: it is sound, not a model; give it without -m", "-m", sound, sound)
+    refuse(2, "cannot write the texts of 2 files to one -of", *unloaded, sound, other, "-osrt", "-of", folder / "both")
+    refuse(2, 'invalid -l "klingon": expected auto, or a code or a name', *unloaded, sound, "-l", "klingon")
+    refuse(1, "missing.wav: No such file or directory", *unloaded, sound, folder / "missing.wav")
+    refuse(1, "is not the network of Silero", *unloaded, sound, "-vm", folder / "tiny.bin")
+    refuse(2, "-c is not available: it is a flag of `glinfer chat`, not of `glinfer transcribe`", *model, sound, "-c", "100")
+    said = refuse(2, 'device "missing"', *unloaded, sound, "-wt", "-of", folder / "z")
+    true("note: -wt has no effect without -ojf" in said and "note: -of has no effect without -otxt" in said, said)
+
+
+def check_batch(folder, told):
+    """Checks that a sound that fails does not stop the others, and that an output that fails does, with a sentence."""
+    good, bad = folder / "x.wav", folder / "bad.wav"
+    bad.write_bytes(good.read_bytes()[:36] + b"data")
+    model = ["-m", folder / "tiny.bin", "--no-vad", "-nf", "-l", "german"]
+    done = subprocess.run([sys.argv[1], "transcribe", *model, bad, good, good], capture_output=True, text=True)
+    same((done.returncode, done.stdout), (1, 2 * told), done.stderr)
+    same(done.stderr.splitlines()[-2:], [str(good), str(good)], "the names of sounds")
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "wb") as full:
+            said = refuse(1, "cannot write standard output: No space left on device", *model, "-q", good, good, stdout=full)
+            same(said.count("\n"), 1, said)
+
+
 def find_times(text):
     """Returns all times of a text in ms."""
     return [((int(h) * 60 + int(m)) * 60 + int(s)) * 1000 + int(ms) for h, m, s, ms in re.findall(TIME, text)]
@@ -74,6 +114,8 @@ def main():
         for part in parts:
             del part["tokens"]
         same(plain["transcription"], parts, "JSON without tokens")
+        check_refusals(folder)
+        check_batch(folder, told)
         for command in (["run", "-p", "hello"], ["chat"], ["perplexity", "-f", __file__], ["embed", "-p", "hello"]):
             done = subprocess.run([sys.argv[1], *command, "-m", folder / "tiny.bin"], input="", capture_output=True, text=True)
             true(done.returncode == 1 and "is a speech model" in done.stderr, (command, done))
