@@ -2,8 +2,6 @@
 // are written here.
 #include "tests/unit/speech/fake/transcription.h"
 
-#include <math.h>
-
 //-- windows -----------------------------------------------------------------------------------
 
 TEST(a_short_sound_is_one_short_window)
@@ -249,20 +247,6 @@ TEST(an_unlikely_text_is_told_at_once_while_live)
     end(&run);
 }
 
-TEST(text_of_running_speech_is_told_only_if_asked_for)
-{
-    for (int without = 0; without < 2; without++) {
-        struct run run;
-        begin(&run, ENGLISH, fake_tell, &cat_story);
-        run.params.is_live = true;
-        run.params.without_partials = without;
-        transcribe(&run, 2 * RATE, RATE);
-        assert_int_equal(strchr(run.told, '(') == NULL, without);
-        assert_int_equal(run.fake.n_window, without ? 1 : 3);
-        end(&run);
-    }
-}
-
 TEST(a_repeated_text_is_decoded_again)
 {
     static uint32_t text[64] = {TIME};
@@ -415,35 +399,6 @@ TEST(a_wrong_expression_is_refused)
     begin(&run, ENGLISH, fake_tell, &cat_story);
     run.params.suppressed = "(a";
     assert_fails(create(&run, &err), err, INVALID_ARGUMENT, "'(a': byte 2");
-    end(&run);
-}
-
-TEST(settings_are_checked)
-{
-    struct run run;
-    struct glinfer_error err;
-    begin(&run, ENGLISH, fake_tell, &cat_story);
-    run.params.translates = true;
-    assert_fails(create(&run, &err), err, INVALID_ARGUMENT, "English alone");
-    run.params.translates = false;
-    run.params.temperature = NAN;
-    assert_fails(create(&run, &err), err, INVALID_ARGUMENT, "temperature");
-    run.params.temperature = 0;
-    run.fake.net.n_seq = 0;
-    assert_fails(create(&run, &err), err, INVALID_ARGUMENT, "0 sequences");
-    run.fake.net.n_vocab = 32000;
-    assert_fails(create(&run, &err), err, BAD_FILE, "32000 tokens");
-    end(&run);
-    begin(&run, MULTILINGUAL, fake_tell, &cat_story);
-    run.params.language = 99; // of large-v3 alone
-    assert_fails(create(&run, &err), err, INVALID_ARGUMENT, "invalid language cantonese");
-    end(&run);
-    begin(&run, ENGLISH, fake_tell, &cat_story);
-    run.params.language = 2;
-    assert_fails(create(&run, &err), err, INVALID_ARGUMENT,
-                 "invalid language german: the model does not know it, it knows English alone");
-    run.params.language = 0;
-    assert_true(create(&run, &err));
     end(&run);
 }
 
