@@ -15,8 +15,9 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "serve"))
 sys.argv.append("")  # speech_test reads the name of another model
-from speech_test import N_AUDIO, N_HEAD, N_MEL, N_TEXT, N_VOCAB, WIDTH, make_sound, write_whisper
+from speech_test import N_HEAD, N_VOCAB, WIDTH, make_sound, write_whisper
 from serving import same, true
+from whisper_file import N_AUDIO, N_MEL, N_TEXT
 
 TIME = r"(\d\d):(\d\d):(\d\d)[.,](\d{3})"
 

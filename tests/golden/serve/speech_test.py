@@ -6,7 +6,6 @@ Status 77: no device, or a build that cannot read sound.
 """
 import io
 import json
-import math
 import os
 import random
 import struct
@@ -17,60 +16,25 @@ import threading
 import time
 import wave
 
+import whisper_file
 from serving import Server, same, start_or_skip, true
 
 GLINFER, MODEL = sys.argv[1:3]
-WIDTH, N_HEAD, N_AUDIO, N_TEXT, N_MEL, N_VOCAB, N_WORDS = 64, 2, 1500, 448, 80, 51865, 50257
+WIDTH, N_HEAD, N_VOCAB = 64, 2, 51865
 PATH = "/v1/audio/transcriptions"
 
 
 def write_whisper(path):
-    """Writes a model as whisper.cpp does, with the vocabulary of the multilingual models."""
+    """Writes a model of random weights in f32, with the vocabulary of the multilingual models."""
     source = random.Random(1)
-    with open(path, "wb") as file:
-        def tensor(name, *shape, exponent):
-            """Random numbers of one exponent and any sign; exponent 0: ones."""
-            n = math.prod(shape)
-            bits = int.from_bytes(source.randbytes(4 * n), "little")
-            mask = int.from_bytes(struct.pack("<I", 0x807FFFFF) * n, "little")
-            power = int.from_bytes(struct.pack("<I", (127 + exponent) << 23) * n, "little")
-            file.write(struct.pack(f"<3i{len(shape)}i", len(shape), len(name), 0, *shape) + name.encode())
-            file.write((bits & mask | power).to_bytes(4 * n, "little") if exponent else struct.pack("<f", 1) * n)
 
-        def matrix(name, n_col, n_row, has_bias=True):
-            tensor(name + ".weight", n_col, n_row, exponent=-3 if n_col == WIDTH else -4)
-            if has_bias:
-                tensor(name + ".bias", n_row, exponent=-5)
+    def write_random(file, _kind, n, exponent):
+        bits = int.from_bytes(source.randbytes(4 * n), "little")
+        mask = int.from_bytes(struct.pack("<I", 0x807FFFFF) * n, "little")
+        power = int.from_bytes(struct.pack("<I", (127 + exponent) << 23) * n, "little")
+        file.write((bits & mask | power).to_bytes(4 * n, "little") if exponent else struct.pack("<f", 1) * n)
 
-        def norm(name):
-            tensor(name + ".weight", WIDTH, exponent=0)
-            tensor(name + ".bias", WIDTH, exponent=-5)
-
-        def layer(name, *attentions):
-            for attention in attentions:
-                for part in ("query", "key", "value", "out"):
-                    matrix(f"{name}.{attention}.{part}", WIDTH, WIDTH, part != "key")
-                norm(f"{name}.{attention}_ln")
-            norm(f"{name}.mlp_ln")
-            matrix(f"{name}.mlp.0", WIDTH, 4 * WIDTH)
-            matrix(f"{name}.mlp.2", 4 * WIDTH, WIDTH)
-
-        file.write(struct.pack("<12I", 0x67676D6C, N_VOCAB, N_AUDIO, WIDTH, N_HEAD, 1, N_TEXT, WIDTH, N_HEAD, 1, N_MEL, 0))
-        filters = [0.01 if i % 201 // 3 == i // 201 else 0 for i in range(N_MEL * 201)]
-        file.write(struct.pack(f"<2I{len(filters)}fI", N_MEL, 201, *filters, N_WORDS))
-        for i in range(N_WORDS):
-            word = bytes([i]) if i < 256 else f" w{i}".encode()
-            file.write(struct.pack("<I", len(word)) + word)
-        for i, n_in in (1, N_MEL), (2, WIDTH):
-            tensor(f"encoder.conv{i}.weight", 3, n_in, WIDTH, exponent=-5)
-            tensor(f"encoder.conv{i}.bias", 1, WIDTH, exponent=-5)
-        tensor("encoder.positional_embedding", WIDTH, N_AUDIO, exponent=-2)
-        layer("encoder.blocks.0", "attn")
-        norm("encoder.ln_post")
-        matrix("decoder.token_embedding", WIDTH, N_VOCAB, False)
-        tensor("decoder.positional_embedding", WIDTH, N_TEXT, exponent=-2)
-        layer("decoder.blocks.0", "attn", "cross_attn")
-        norm("decoder.ln")
+    whisper_file.write(path, WIDTH, N_HEAD, N_VOCAB, whisper_file.F32, write_random)
 
 
 def make_sound(seconds):
@@ -131,8 +95,10 @@ def it_streams(server, sound):
 def it_takes_the_fields_of_whisper_server(server, sound):
     status, _, told = send(server, {
         "temperature": "0.0", "temperature_inc": "0.2", "entropy_thold": "0", "logprob_thold": "-10", "no_speech_thold": "1",
-        "best_of": "1", "beam_size": "2", "audio_ctx": "0", "token_timestamps": "false", "no_timestamps": "1", "vad": "false",
+        "best_of": "1", "beam_size": "2", "audio_ctx": "0", "token_timestamps": "false", "no_timestamps": "0", "vad": "false",
         "no_context": "true", "max_len": "20", "split_on_word": "true", "suppress_nst": "true", "suppress_regex": "[0-9]", "vad_threshold": "0.4", "unknown": "x"}, sound)
+    true(status == 200 and told["text"], told)
+    status, _, told = send(server, {"no_timestamps": "1"}, sound)
     true(status == 200 and told["text"], told)
 
 
