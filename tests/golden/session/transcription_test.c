@@ -84,6 +84,34 @@ static void feed_sound(struct glinfer_transcription *t)
     glinfer_transcription_end(t);
 }
 
+// Begins a transcription of the sound.
+static struct glinfer_transcription *begin(const struct glinfer_transcription_params *params)
+{
+    struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+    struct glinfer_transcription *t = glinfer_transcription_create(tiny.model, params, &err);
+    must(t, &err);
+    feed_sound(t);
+    return t;
+}
+
+// Begins the sound again.
+static void restart(struct glinfer_transcription *t)
+{
+    glinfer_transcription_reset(t);
+    feed_sound(t);
+}
+
+// Takes n steps, which end inside the encoder.
+static void step_in_encoder(struct glinfer_transcription *t, uint32_t n)
+{
+    struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+    enum glinfer_transcription_state progress;
+    for (uint32_t i = 0; i < n; i++) {
+        must(glinfer_transcription_step(t, 1, &progress, &err), &err);
+        assert_int_equal(progress, GLINFER_TRANSCRIPTION_WORKS);
+    }
+}
+
 static void note(struct told *told, const struct glinfer_transcript_event *event)
 {
     assert_false(told->is_done);
@@ -125,17 +153,13 @@ static struct told hear(struct glinfer_transcription *t, uint32_t budget_us)
 
 TEST(steps_of_any_budget_tell_the_same_text)
 {
-    struct glinfer_error err;
     struct glinfer_transcription_params params = plain();
     params.has_words = true;
-    TRANSCRIPTION *t = glinfer_transcription_create(tiny.model, &params, &err);
-    assert_non_null(t);
-    feed_sound(t);
+    TRANSCRIPTION *t = begin(&params);
     const struct told whole = hear(t, 0);
     assert_int_equal(whole.n_step, 1);
     assert_true(whole.n_segment > 0);
-    glinfer_transcription_reset(t);
-    feed_sound(t);
+    restart(t);
     const struct told stepped = hear(t, 500);
     assert_true(stepped.n_step > 2 * N_LISTS);
     assert_string_equal(stepped.text, whole.text);
@@ -146,16 +170,12 @@ TEST(steps_of_any_budget_tell_the_same_text)
 
 TEST(beams_and_attempts_use_several_texts)
 {
-    struct glinfer_error err;
     struct glinfer_transcription_params params = plain();
     params.beam_size = 3;
     params.has_words = true;
-    TRANSCRIPTION *t = glinfer_transcription_create(tiny.model, &params, &err);
-    assert_non_null(t);
-    feed_sound(t);
+    TRANSCRIPTION *t = begin(&params);
     const struct told first = hear(t, 0);
-    glinfer_transcription_reset(t);
-    feed_sound(t);
+    restart(t);
     const struct told second = hear(t, 0);
     assert_true(first.n_segment > 0);
     assert_string_equal(first.text, second.text);
@@ -164,36 +184,22 @@ TEST(beams_and_attempts_use_several_texts)
 // A step that ends inside the encoder leaves nothing that the next window would take for its own.
 TEST(a_window_is_dropped_inside_the_encoder)
 {
-    struct glinfer_error err;
-    enum glinfer_transcription_state progress;
     struct glinfer_transcription_params params = plain();
-    TRANSCRIPTION *t = glinfer_transcription_create(tiny.model, &params, &err);
-    assert_non_null(t);
-    feed_sound(t);
+    TRANSCRIPTION *t = begin(&params);
     const struct told whole = hear(t, 0);
     for (uint32_t n_step = 2; n_step < 2 * N_LISTS; n_step += 9) {
-        glinfer_transcription_reset(t);
-        feed_sound(t);
-        for (uint32_t i = 0; i < n_step; i++) {
-            assert_true(glinfer_transcription_step(t, 1, &progress, &err));
-            assert_int_equal(progress, GLINFER_TRANSCRIPTION_WORKS);
-        }
-        glinfer_transcription_reset(t);
-        feed_sound(t);
+        restart(t);
+        step_in_encoder(t, n_step);
+        restart(t);
         assert_string_equal(hear(t, 0).text, whole.text);
     }
 }
 
 TEST(a_cancelled_transcription_ends)
 {
-    struct glinfer_error err;
-    enum glinfer_transcription_state progress;
     struct glinfer_transcription_params params = plain();
-    TRANSCRIPTION *t = glinfer_transcription_create(tiny.model, &params, &err);
-    assert_non_null(t);
-    feed_sound(t);
-    assert_true(glinfer_transcription_step(t, 1, &progress, &err));
-    assert_int_equal(progress, GLINFER_TRANSCRIPTION_WORKS);
+    TRANSCRIPTION *t = begin(&params);
+    step_in_encoder(t, 1);
     glinfer_transcription_cancel(t);
     assert_true(hear(t, 0).is_cancelled);
 }
@@ -369,7 +375,8 @@ TEST(the_towers_of_a_transcription_are_measured)
 {
     struct glinfer_error err = {GLINFER_STATUS_OK, ""};
     struct glinfer_speech_times times = {.struct_size = sizeof(times)};
-    TRANSCRIPTION *t = glinfer_transcription_create(tiny.model, NULL, &err);
+    const struct glinfer_transcription_params params = plain();
+    TRANSCRIPTION *t = glinfer_transcription_create(tiny.model, &params, &err);
     must(glinfer_transcription_measure(t, 64, 3, &times, &err), &err);
     assert_true(times.encode_ms > 0 && times.decode_ms > 0);
     feed_sound(t);
