@@ -123,10 +123,9 @@ static void next_token(struct kt_run *run, uint32_t i)
     run->state.window_skip += i > 0;
 }
 
-static const struct kt_axis adjust_axes[] = {
-    KT_NAMED("values", 4, wrong_names),
-    KT_NUMBERS("vocabulary", 2, 3, 33, 500, 1001, 49153, 128256),
-    KT_NAMED("settings", COUNT(settings), setting_names)};
+static const struct kt_axis adjust_axes[] = {KT_NAMED("values", 4, wrong_names),
+                                             KT_NUMBERS("vocabulary", 2, 3, 33, 500, 1001, 70001),
+                                             KT_NAMED("settings", COUNT(settings), setting_names)};
 KT_DESCRIBE_REPEATED(adjust, adjust_axes, N_TOKEN, next_token);
 
 //-- shares ----------------------------------------------------------------------------------------

@@ -176,14 +176,17 @@ static const char *filter_name(uint32_t i)
     return text;
 }
 
-// Sizes are combined with values and filters in turn.
+// Sizes are combined with values and filters in turn; those of whole models, which take long, come
+// at every seventh.
 static uint64_t record_sample(struct kt_run *run, const uint32_t *v)
 {
-    static const uint32_t sizes[] = {8003, 32001,  130, 128256, 200,  49152,
-                                     3,    262144, 1,   700,    16384};
+    static const uint32_t sizes[] = {8003, 130, 32001, 3, 700, 200, 2051, 1, 16384};
+    static const uint32_t large_sizes[] = {128256, 49152, 262144};
     static const uint32_t n_probs[] = {1, 3, 10, 64};
     const struct filter *f = &filters[v[1]];
-    const uint32_t n_vocab = sizes[(3 * v[1] + v[2]) % COUNT(sizes)];
+    const uint32_t turn = 3 * v[1] + v[2];
+    const uint32_t n_vocab =
+        turn % 7 ? sizes[turn % COUNT(sizes)] : large_sizes[turn / 7 % COUNT(large_sizes)];
     struct gi_step_state *state = &run->state;
     struct kt_step step;
     if (!init_step(run, &step, (enum shape)v[2], n_vocab, v[1] + v[2])) {
