@@ -27,8 +27,8 @@ struct gi_transcriber_params {
     const char *prompt;    // text before the first window; NULL: none. Not used after creation
     bool carries_prompt;   // puts the prompt before every window
     uint32_t max_context;  // tokens of the prompt and earlier windows before a window
-    // Least positions to encode; 0: those of the sound and 1 s more, at least 384. A word in 25 may
-    // differ from the exact mode's.
+    // Least positions to encode; 0: those of the sound and 1 s more, at least 384. With tiny.en a
+    // word in 25 may differ from the exact mode's.
     uint32_t audio_ctx;
     const char *suppressed;  // regular expression of tokens that are left out; NULL: none. Not
                              // used after creation
