@@ -35,12 +35,20 @@ grep -qa '^country: .' "$scratch/out.txt" || die "json filled in no country"
 grep -qaE '^population: [0-9]+$' "$scratch/out.txt" || die "json filled in no population"
 grep -qaE '^capital: (yes|no)$' "$scratch/out.txt" || die "json filled in no boolean"
 
-# A speech model of random weights hears words in noise, here in the bytes of a program.
-write_whisper='import sys; sys.path.insert(0, sys.argv[3]); from speech_test import write_whisper; write_whisper(sys.argv[1])'
-PYTHONDONTWRITEBYTECODE=1 python3 -c "$write_whisper" "$scratch/whisper.bin" - "$serve_tests"
-head -c 64000 "$command" >"$scratch/noise.raw"
-run transcribe "$scratch/whisper.bin" "$scratch/noise.raw"
+# A speech model of random weights hears words in noise.
+write_speech='import sys; sys.path.insert(0, sys.argv[3]); import speech_test
+speech_test.write_whisper(sys.argv[1]); open(sys.argv[2], "wb").write(speech_test.make_sound(2))'
+PYTHONDONTWRITEBYTECODE=1 python3 -c "$write_speech" "$scratch/whisper.bin" "$scratch/noise.wav" "$serve_tests"
+tail -c 64000 "$scratch/noise.wav" >"$scratch/noise.raw"
+run transcribe "$scratch/whisper.bin" "$scratch/noise.wav"
 grep -qE '^ +[0-9.]+ s +[^ ]+$' "$scratch/out.txt" || die "transcribe printed no text"
+mv "$scratch/out.txt" "$scratch/noise.txt"
+run transcribe --raw "$scratch/whisper.bin" "$scratch/noise.raw"
+cmp "$scratch/out.txt" "$scratch/noise.txt" || die "transcribe hears a WAV file and its samples differently"
+for file in "$scratch/noise.raw" "$0" "$scratch/no-file"; do
+    ! "$build/transcribe" "$scratch/whisper.bin" "$file" 2>"$scratch/err.txt" || die "transcribe takes $file"
+    grep -q '^transcribe: .*\(is not a WAV file\|cannot open\)' "$scratch/err.txt" || die "transcribe does not say what is wrong with $file"
+done
 
 run kiosk -m "$model" --seconds 2 --png "$scratch"
 for line in '^intervals of frames: [0-9]+; median [0-9.]+ ms' '^frames missed: [0-9]+ of 120 at 60 Hz$' \
