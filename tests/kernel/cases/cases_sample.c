@@ -177,7 +177,7 @@ static const char *filter_name(uint32_t i)
 }
 
 // Sizes are combined with values and filters in turn; those of whole models, which take long, come
-// at every seventh.
+// at every eleventh.
 static uint64_t record_sample(struct kt_run *run, const uint32_t *v)
 {
     static const uint32_t sizes[] = {8003, 130, 32001, 3, 700, 200, 2051, 1, 16384};
@@ -186,7 +186,7 @@ static uint64_t record_sample(struct kt_run *run, const uint32_t *v)
     const struct filter *f = &filters[v[1]];
     const uint32_t turn = 3 * v[1] + v[2];
     const uint32_t n_vocab =
-        turn % 7 ? sizes[turn % COUNT(sizes)] : large_sizes[turn / 7 % COUNT(large_sizes)];
+        turn % 11 ? sizes[turn % COUNT(sizes)] : large_sizes[turn / 11 % COUNT(large_sizes)];
     struct gi_step_state *state = &run->state;
     struct kt_step step;
     if (!init_step(run, &step, (enum shape)v[2], n_vocab, v[1] + v[2])) {
