@@ -48,7 +48,7 @@ NOT_COMMANDS = {
     "kiosk -m MODEL [": "a synopsis",
     "voice -m MODEL --speech-model WHISPER [": "a synopsis",
     "once, when a model is loaded": "a drawing",
-    "struct glinfer_device_params device_params;": "a program, which this test builds",
+    "struct glinfer_device_params device_params = {": "a program, which this test builds",
     "GLINFER_QUIRKS=": "a setting",
 }
 
