@@ -5,6 +5,7 @@
 #include "engine/device/device.h"
 #include "gpu/device/gpu_private.h"
 #include "tests/data/test_data.h"
+#include "tests/golden/fixture/tiny_model.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/wrap.h"
 
@@ -18,7 +19,7 @@ enum { MAX_OBJECTS = 256, N_TOKENS = 6, MARK_SIZE = 16 };
 static struct {
     GLuint buffers[MAX_OBJECTS]; // by the number of their memory object, counted from 1
     GLuint n_object;
-    int least_lost; // bytes of the smallest copy that is lost; 0: none is
+    int least_lost; // bytes of the smallest copy that is lost; 0: no copy is lost
     int n_lost;
     char log[8192];
 } fake;
@@ -126,16 +127,15 @@ static bool take_token(void *user, const struct glinfer_token *token)
 static void answer(int least_lost, int32_t tokens[N_TOKENS])
 {
     struct glinfer_error err = {GLINFER_STATUS_OK, ""};
-    struct glinfer_device_params device_params;
-    struct glinfer_model_params model_params;
-    struct glinfer_generate_params params;
     const int32_t prompt[] = {1, 7, 3};
+    const struct glinfer_device_params device_params =
+        PARAMS(device, .allow_software = true, .log = keep_line);
+    const struct glinfer_model_params model_params =
+        PARAMS(model, .path = test_data("data/models/tiny-q4_0.gguf"));
+    const struct glinfer_generate_params params =
+        PARAMS(generate, .prompt = prompt, .n_prompt = 3, .n_predict = N_TOKENS, .ignore_eos = true,
+               .on_token = take_token, .token_user = &tokens);
     memset(&fake, 0, sizeof(fake));
-    glinfer_device_params_init(&device_params);
-    glinfer_model_params_init(&model_params);
-    glinfer_generate_params_init(&params);
-    device_params.allow_software = true;
-    device_params.log = keep_line;
     struct glinfer_device *device = glinfer_device_create(&device_params, &err);
     if (!device) {
         print_message("skipped: %s\n", err.message);
@@ -147,15 +147,8 @@ static void answer(int least_lost, int32_t tokens[N_TOKENS])
     device->gpu->ext.import_memory_fd = import_memory_fd;
     device->gpu->ext.buffer_storage_memory = buffer_storage_memory;
     fake.least_lost = least_lost;
-    model_params.path = test_data("data/models/tiny-q4_0.gguf");
     struct glinfer_model *model = glinfer_model_load(device, &model_params, &err);
     struct glinfer_session *session = model ? glinfer_session_create(model, NULL, &err) : NULL;
-    params.prompt = prompt;
-    params.n_prompt = 3;
-    params.n_predict = N_TOKENS;
-    params.ignore_eos = true;
-    params.on_token = take_token;
-    params.token_user = &tokens;
     if (!session || !glinfer_generate(session, &params, NULL, &err)) {
         fail_msg("%s", err.message);
     }
@@ -171,12 +164,12 @@ TEST(pages_that_lose_what_is_written_are_given_up)
     answer(0, wanted);
     assert_true(fake.n_object > 0);
     assert_null(strstr(fake.log, "small pages"));
-    answer(1, found); // the marks in them are lost, too
+    answer(1, found); // loses the marks of pages, too
     assert_int_equal(fake.n_object, 1);
     assert_true(fake.n_lost > 0);
     assert_says(fake.log, "buffers lie in small pages: ");
     assert_memory_equal(found, wanted, sizeof(wanted));
-    answer(MARK_SIZE + 1, found); // the weights are
+    answer(MARK_SIZE + 1, found); // loses the weights alone
     assert_true(fake.n_lost > 0);
     assert_says(fake.log, "buffers lie in small pages: ");
     assert_says(fake.log, "lost a copy between buffers");

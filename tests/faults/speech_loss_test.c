@@ -2,9 +2,9 @@
 // if nothing had happened. Exits 77 without a device.
 #include "engine/device/device.h"
 #include "tests/golden/fixture/random_whisper.h"
+#include "tests/golden/fixture/tiny_model.h"
 #include "tests/unit/cmocka_test.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +17,16 @@ static struct glinfer_model *model;
 
 static int open_model(void **state)
 {
-    struct glinfer_device_params params;
-    struct glinfer_model_params load;
-    struct glinfer_source source;
     struct glinfer_error err;
     (void)state;
-    glinfer_device_params_init(&params);
-    params.allow_software = true;
+    const struct glinfer_device_params params = PARAMS(device, .allow_software = true);
     device = glinfer_device_create(&params, &err);
     if (!device) {
         printf("skipped: %s\n", err.message);
         exit(77);
     }
     file = random_whisper_write();
-    glinfer_source_init(&source);
-    source.kind = GLINFER_SOURCE_MEMORY;
-    source.data = file.data;
-    source.length = file.size;
-    glinfer_model_params_init(&load);
-    load.source = &source;
+    const struct glinfer_model_params load = PARAMS(model, .source = &file.source);
     model = glinfer_model_load(device, &load, &err);
     return model ? 0 : -1;
 }
@@ -49,7 +40,7 @@ static int close_model(void **state)
     return 0;
 }
 
-// Lets dispatch n from now on lose the device; 0: none does.
+// Makes the n-th dispatch from now on lose the device; 0: no dispatch does.
 static void set_fault(uint32_t n)
 {
     char text[64];
@@ -67,16 +58,14 @@ static struct glinfer_transcription *begin(void)
     params.has_words = true;
     struct glinfer_transcription *t = glinfer_transcription_create(model, &params, &err);
     assert_non_null(t);
-    for (int i = 0; i < N_SAMPLES; i++) {
-        samples[i] = 0.3F * sinf(0.02F * (float)i * (1 + 0.2F * sinf(0.0003F * (float)i)));
-    }
+    random_whisper_sound(samples, N_SAMPLES);
     must(glinfer_transcription_feed(t, samples, N_SAMPLES, &err), &err);
     glinfer_transcription_end(t);
     return t;
 }
 
-// Hears the sound to its end, and brings the device back where it is lost: when a step says so, or
-// on purpose after step n_step.
+// Hears the sound to its end. Recovers the device when a step says that it is lost, and after step
+// n_step. Returns the number of recoveries.
 static uint32_t hear(uint32_t budget_us, uint32_t n_step, char *text, size_t capacity)
 {
     struct glinfer_transcription *t = begin();

@@ -18,7 +18,6 @@ static struct tiny_model tiny;
 
 static int open_speech_model(void **state)
 {
-    struct glinfer_source source;
     struct glinfer_error err;
     (void)state;
     file = random_whisper_write();
@@ -28,11 +27,7 @@ static int open_speech_model(void **state)
         printf("skipped: %s\n", err.message);
         exit(77);
     }
-    glinfer_source_init(&source);
-    source.kind = GLINFER_SOURCE_MEMORY;
-    source.data = file.data;
-    source.length = file.size;
-    const struct glinfer_model_params params = PARAMS(model, .source = &source);
+    const struct glinfer_model_params params = PARAMS(model, .source = &file.source);
     tiny.model = glinfer_model_load(tiny.device, &params, &err);
     if (!tiny.model) {
         printf("%s\n", err.message);
@@ -74,9 +69,7 @@ static void feed_sound(struct glinfer_transcription *t)
 {
     static float samples[N_SAMPLES];
     struct glinfer_error err;
-    for (int i = 0; i < N_SAMPLES; i++) {
-        samples[i] = 0.3f * sinf(0.02f * (float)i * (1 + 0.2f * sinf(0.0003f * (float)i)));
-    }
+    random_whisper_sound(samples, N_SAMPLES);
     samples[7] = NAN; // silence
     for (size_t done = 0; done < N_SAMPLES; done += 16000) {
         assert_true(glinfer_transcription_feed(t, samples + done, 16000, &err));
@@ -405,15 +398,10 @@ TEST(a_transcription_fits_the_memory_that_its_model_estimates)
 {
     struct glinfer_error err = {GLINFER_STATUS_OK, ""};
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
-    struct glinfer_source source;
     struct glinfer_transcription_params params = plain();
-    glinfer_source_init(&source);
-    source.kind = GLINFER_SOURCE_MEMORY;
-    source.data = file.data;
-    source.length = file.size;
     glinfer_model_describe(tiny.model, &info);
     const struct glinfer_model_params limited =
-        PARAMS(model, .source = &source, .n_ctx = 9999,
+        PARAMS(model, .source = &file.source, .n_ctx = 9999,
                .mem_budget = info.weights + info.kv_cache + info.scratch);
     __attribute__((cleanup(glinfer_model_destroy))) struct glinfer_model *model =
         glinfer_model_load(tiny.device, &limited, &err);
