@@ -1,21 +1,33 @@
-// Settings of the tests of speech, as glinfer.h has them by default.
+// Settings of the tests of speech: the defaults of glinfer.h.
 #ifndef SPEECH_DEFAULTS_H
 #define SPEECH_DEFAULTS_H
 
+#include "glinfer.h"
 #include "speech/transcriber.h"
 
-#define GI_VOICE_DEFAULTS                                                                          \
-    ((struct gi_voice_params){                                                                     \
-        .threshold = 0.5F, .min_speech_ms = 250, .min_silence_ms = 100, .pad_ms = 30})
-#define GI_TRANSCRIBER_DEFAULTS                                                                    \
-    ((struct gi_transcriber_params){.language = -1,                                                \
-                                    .max_context = UINT32_MAX,                                     \
-                                    .temperature_step = 0.2F,                                      \
-                                    .entropy_least = 2.4F,                                         \
-                                    .average_least = -1,                                           \
-                                    .no_speech_most = 0.6F,                                        \
-                                    .best_of = 5,                                                  \
-                                    .beam_size = 1,                                                \
-                                    .voice = GI_VOICE_DEFAULTS})
+static inline struct gi_voice_params voice_defaults(void)
+{
+    struct glinfer_transcription_params params;
+    glinfer_transcription_params_init(&params);
+    return (struct gi_voice_params){.threshold = params.vad_threshold,
+                                    .min_speech_ms = params.vad_min_speech_ms,
+                                    .min_silence_ms = params.vad_min_silence_ms,
+                                    .pad_ms = params.vad_pad_ms};
+}
+
+static inline struct gi_transcriber_params transcriber_defaults(void)
+{
+    struct glinfer_transcription_params params;
+    glinfer_transcription_params_init(&params);
+    return (struct gi_transcriber_params){.language = -1,
+                                          .max_context = UINT32_MAX,
+                                          .temperature_step = params.temperature_step,
+                                          .entropy_least = params.entropy_least,
+                                          .average_least = params.logprob_least,
+                                          .no_speech_most = params.no_speech_most,
+                                          .best_of = params.best_of,
+                                          .beam_size = params.beam_size,
+                                          .voice = voice_defaults()};
+}
 
 #endif

@@ -29,7 +29,7 @@ static int finish(void **state)
 static struct gi_speech_stream make(bool is_by_stretch)
 {
     return (struct gi_speech_stream){
-        .listener = {.vad = vad, .voice = {.params = GI_VOICE_DEFAULTS}},
+        .listener = {.vad = vad, .voice = {.params = voice_defaults()}},
         .sound = {.mel = mel, .n_band = N_BAND},
         .is_by_stretch = is_by_stretch,
     };

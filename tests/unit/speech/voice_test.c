@@ -60,7 +60,7 @@ static void expect_taken(const struct voice_case *c, bool is_eager)
     struct glinfer_error err = {0};
     struct stream stream = {.is_eager = is_eager};
     struct gi_voice *voice = &stream.voice;
-    voice->params = c->params.threshold > 0 ? c->params : GI_VOICE_DEFAULTS;
+    voice->params = c->params.threshold > 0 ? c->params : voice_defaults();
     push_letters(&stream, c->letters);
     const uint64_t n_samples =
         c->seconds > 0 ? (uint64_t)llround(c->seconds * GI_VAD_RATE) : voice->n_samples;
@@ -147,7 +147,7 @@ TEST(long_speech_is_split)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct voice_case c = cases[i];
-        c.params = GI_VOICE_DEFAULTS;
+        c.params = voice_defaults();
         c.params.min_silence_ms = 300;
         c.params.max_speech_s = 1;
         expect_stretches(&c);
@@ -159,7 +159,7 @@ TEST(speech_without_a_longest_length_is_not_split)
     static const float lengths[] = {0, -1, NAN, FLT_MAX, INFINITY};
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         struct voice_case c = {.letters = "100#", .expected = {{0, 3.2}}};
-        c.params = GI_VOICE_DEFAULTS;
+        c.params = voice_defaults();
         c.params.max_speech_s = lengths[i];
         expect_stretches(&c);
     }
@@ -167,7 +167,7 @@ TEST(speech_without_a_longest_length_is_not_split)
 
 TEST(a_stretch_is_complete_when_none_can_join_it)
 {
-    struct stream stream = {.voice.params = GI_VOICE_DEFAULTS};
+    struct stream stream = {.voice.params = voice_defaults()};
     struct gi_stretch stretch;
     assert_false(gi_voice_running(&stream.voice, &stretch));
     push_letters(&stream, "10.10#");

@@ -33,7 +33,7 @@ const struct fake_story cat_story = {the_cat, NULL};
 
 void begin(struct run *run, uint32_t n_vocab, fake_logits logits, const void *story)
 {
-    *run = (struct run){.params = GI_TRANSCRIBER_DEFAULTS};
+    *run = (struct run){.params = transcriber_defaults()};
     fake_model_init(&run->model, n_vocab);
     fake_net_init(&run->fake, n_vocab, logits, story);
 }

@@ -114,7 +114,7 @@ static void run(struct gi_transcriber *t, const float *samples, size_t n, size_t
 int main(int n_arg, char **args)
 {
     struct glinfer_error err;
-    struct gi_transcriber_params params = GI_TRANSCRIBER_DEFAULTS;
+    struct gi_transcriber_params params = transcriber_defaults();
     struct gi_whisper_model model;
     struct gi_vad *vad = NULL;
     size_t n, piece = 0;
