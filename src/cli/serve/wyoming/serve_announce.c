@@ -10,47 +10,51 @@
 #include <avahi-common/thread-watch.h>
 #include <stdlib.h>
 
+enum { MAX_NAMES = 100 }; // that are tried in a row
+
 struct serve_announcement {
     AvahiThreadedPoll *poll;
     AvahiClient *client;
     AvahiEntryGroup *group; // owned by the client
-    char *name;             // of the service; owned
+    char *name;             // of the service; owned. NULL: not known yet, or no memory
     uint16_t port;
 };
 
-static void publish(struct serve_announcement *self);
-
-// Takes another name if a service of the network has this one.
-static void rename_service(struct serve_announcement *self)
+// Replaces the name by the next one, such as "glinfer on pi #2"; by NULL without memory.
+static void change_name(struct serve_announcement *self)
 {
     char *name = avahi_alternative_service_name(self->name);
     avahi_free(self->name);
     self->name = name;
-    publish(self);
 }
 
-static void take_group(AvahiEntryGroup *group, AvahiEntryGroupState state, void *user)
-{
-    (void)group;
-    if (state == AVAHI_ENTRY_GROUP_COLLISION) {
-        rename_service(user);
-    }
-}
-
+// Publishes the service, under a later name if this machine has published the name already.
 static void publish(struct serve_announcement *self)
 {
-    if (!self->name) {
-        return; // no memory
+    int status = AVAHI_ERR_COLLISION;
+    for (int i = 0; i < MAX_NAMES && self->name && status == AVAHI_ERR_COLLISION; i++) {
+        avahi_entry_group_reset(self->group);
+        status = avahi_entry_group_add_service(self->group, AVAHI_IF_UNSPEC, AVAHI_PROTO_UNSPEC, 0,
+                                               self->name, "_wyoming._tcp", NULL, NULL, self->port,
+                                               NULL);
+        if (status == AVAHI_ERR_COLLISION) {
+            change_name(self);
+        }
     }
-    avahi_entry_group_reset(self->group);
-    const int status =
-        avahi_entry_group_add_service(self->group, AVAHI_IF_UNSPEC, AVAHI_PROTO_UNSPEC, 0,
-                                      self->name, "_wyoming._tcp", NULL, NULL, self->port, NULL);
-    if (status == AVAHI_ERR_COLLISION) {
-        rename_service(self);
-    } else if (status < 0 || avahi_entry_group_commit(self->group) < 0) {
+    if (status < 0 || avahi_entry_group_commit(self->group) < 0) {
         cli_note("cannot announce the Wyoming service: %s",
                  avahi_strerror(avahi_client_errno(self->client)));
+    }
+}
+
+// Changes the name if another machine of the network has published it.
+static void take_group(AvahiEntryGroup *group, AvahiEntryGroupState state, void *user)
+{
+    struct serve_announcement *self = user;
+    (void)group;
+    if (state == AVAHI_ENTRY_GROUP_COLLISION) {
+        change_name(self);
+        publish(self);
     }
 }
 
