@@ -137,7 +137,7 @@ static const struct cli_flag flags[] = {
     CLI_HEADING("Tests; numbers may be lists (128,256) and ranges (1-8, 1-9+2, 64-512*2)"),
     CLI_CUSTOM(n_prompt, cli_list_parse, "-p, --n-prompt", "N",
                "process a prompt of N tokens, or for a speech model N positions of 20 ms of sound, "
-               "default 512; 0: skip this test"),
+               "each of which counts as a token in t/s; default 512; 0: skip this test"),
     CLI_CUSTOM(n_gen, cli_list_parse, "-n, --n-gen", "N",
                "generate N tokens, default 128; 0: skip this test"),
     CLI_CUSTOM(pairs, cli_pairs_parse, "-pg", "P,N", "process P tokens, then generate N"),

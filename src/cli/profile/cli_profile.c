@@ -57,6 +57,19 @@ static const char *kind_of(const struct profile *profile, uint32_t n_prompt)
     return n_prompt == 0 ? "decode" : profile->session.info.is_speech ? "sound" : "prompt";
 }
 
+// Writes the name of a stage, such as "prompt of 128 tokens at depth 0".
+static void name_stage(const struct profile *profile, uint32_t n_prompt, char *text, size_t size)
+{
+    const uint32_t depth = (uint32_t)profile->settings->depth;
+    if (n_prompt == 0) {
+        snprintf(text, size, "decode step at depth %u", depth);
+    } else if (profile->session.info.is_speech) {
+        snprintf(text, size, "encoder of %.1f s of sound", n_prompt / 50.0);
+    } else {
+        snprintf(text, size, "prompt of %u tokens at depth %u", n_prompt, depth);
+    }
+}
+
 static bool measure_stage(struct profile *profile, uint32_t n_runs, uint32_t n_prompt)
 {
     struct cli_profile_stage *stage = &profile->data.stages[profile->data.n_stage++];
@@ -71,17 +84,9 @@ static bool measure_stage(struct profile *profile, uint32_t n_runs, uint32_t n_p
     params.user = stage;
     stage->n_prompt = n_prompt;
     stage->kind = kind_of(profile, n_prompt);
-    stage->depth = params.depth;
+    stage->depth = n_prompt > 0 && profile->session.info.is_speech ? 0 : params.depth;
     stage->stats.struct_size = sizeof(stage->stats);
-    if (n_prompt > 0 && profile->session.info.is_speech) {
-        stage->depth = 0;
-        snprintf(stage->name, sizeof(stage->name), "encoder of %.1f s of sound", n_prompt / 50.0);
-    } else if (n_prompt > 0) {
-        snprintf(stage->name, sizeof(stage->name), "prompt of %u tokens at depth %u", n_prompt,
-                 params.depth);
-    } else {
-        snprintf(stage->name, sizeof(stage->name), "decode step at depth %u", params.depth);
-    }
+    name_stage(profile, n_prompt, stage->name, sizeof(stage->name));
     cli_bar_wait(&profile->session.bar, stage->name, true);
     const bool ok = cli_check_interrupt(&err) &&
                     glinfer_profile(profile->session.session, &params, &stage->stats, &err);
@@ -296,41 +301,37 @@ static void take_planned(void *user, const struct glinfer_planned *planned)
     }
 }
 
-static void begin_plan(struct plan *plan, const char *kind, uint32_t n_prompt, uint32_t depth,
+static void begin_plan(const struct profile *profile, struct plan *plan, uint32_t n_prompt,
                        cJSON *stages)
 {
+    char name[64];
     if (stages) {
         cJSON *object = cli_json_append(stages);
-        cJSON_AddStringToObject(object, "stage", kind);
+        cJSON_AddStringToObject(object, "stage", kind_of(profile, n_prompt));
         cJSON_AddNumberToObject(object, "n_prompt", n_prompt);
-        cJSON_AddNumberToObject(object, "n_depth", depth);
+        cJSON_AddNumberToObject(object, "n_depth", (double)profile->settings->depth);
         plan->submissions = cJSON_AddArrayToObject(object, "submission_ns");
         plan->dispatches = cJSON_AddArrayToObject(object, "dispatches");
         return;
     }
-    if (n_prompt > 0) {
-        printf("\n%s of %u tokens at depth %u", kind, n_prompt, depth);
-    } else {
-        printf("\ndecode step at depth %u", depth);
-    }
-    printf(", planned before anything is measured\n%10s  %6s  %-14s %10s  %6s  %s\n", "submission",
-           "tokens", "kernel", "ms", "pieces", "program");
+    name_stage(profile, n_prompt, name, sizeof(name));
+    printf("\n%s, planned before anything is measured\n%10s  %6s  %-14s %10s  %6s  %s\n", name,
+           "submission", "tokens", "kernel", "ms", "pieces", "program");
 }
 
 // Plans a prompt, or a decode step with n_prompt 0, and prints it or adds it to stages.
 static bool plan_stage(const struct profile *profile, uint32_t n_prompt, cJSON *stages)
 {
-    const uint32_t depth = (uint32_t)profile->settings->depth;
     struct plan plan = {.longest_ns = 0};
     struct glinfer_profile_params params;
     struct glinfer_error err;
     glinfer_profile_params_init(&params);
     params.n_runs = 1;
     params.n_prompt = n_prompt;
-    params.depth = depth;
+    params.depth = (uint32_t)profile->settings->depth;
     params.on_planned = take_planned;
     params.user = &plan;
-    begin_plan(&plan, kind_of(profile, n_prompt), n_prompt, depth, stages);
+    begin_plan(profile, &plan, n_prompt, stages);
     if (!glinfer_profile(profile->session.session, &params, NULL, &err)) {
         return cli_fail(CLI_EXIT_FAILED, "%s", err.message);
     }

@@ -37,6 +37,8 @@ def it_benches(path):
 def it_profiles(path):
     stages = json.loads(run_well("profile", "-m", path, "-n", "1", "--plan", "--json"))["stages"]
     same([(stage["stage"], stage["n_prompt"]) for stage in stages], [("sound", 1500), ("decode", 0)], "a plan")
+    text = run_well("profile", "-m", path, "-n", "1", "--plan")
+    true("encoder of 30.0 s of sound, planned" in text and "1500 tokens at" not in text, text)
     kernels = [{dispatch["kernel"] for dispatch in stage["dispatches"]} for stage in stages]
     true("conv2" in kernels[0] and "output" in kernels[1], "kernels")
 
