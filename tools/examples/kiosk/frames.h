@@ -1,5 +1,5 @@
-// The frames of a sign: draws one at each tick, lets the program work until the next, and counts
-// those that come late. One thread, which opened them, uses them.
+// The frames of a sign: draws a frame at each tick, lets the program work until the next tick, and
+// counts late frames. Only the thread that called frames_open may use them.
 #ifndef KIOSK_FRAMES_H
 #define KIOSK_FRAMES_H
 
@@ -18,7 +18,7 @@ struct frames {
 
     struct screen screen; // with a card
     struct sign sign;
-    const char *failure; // of the two; NULL: there was none
+    const char *failure; // why the screen or the sign cannot be used; NULL: both can
     struct durations intervals, renders;
     double start;
     uint32_t n_missed;
