@@ -23,7 +23,7 @@ static struct serve_settings defaults = {
     .timeout_s = 600,
     .drain_s = 30,
     .n_connections = 2048,
-    .max_body = 16 << 20,
+    .max_body = 25 << 20, // as OpenAI's limit of a sound file
 };
 
 // Reads [HOST:]PORT; an address of IPv6 stands in brackets.
@@ -130,6 +130,15 @@ static bool serve_command(void *user)
         return cli_fail(CLI_EXIT_USAGE,
                         "serve needs a model: -m FILE.gguf, or a name such as smollm2-135m that "
                         "`glinfer models --known` lists, or --speech-model for speech alone");
+    }
+    const struct serve_place *place = &settings->wyoming;
+    if (place->is_set && !settings->speech_model) {
+        return cli_fail(CLI_EXIT_USAGE, "--wyoming needs --speech-model");
+    }
+    if (place->port > 0 && place->port == settings->port && !place->host[0] &&
+        !settings->socket_path) {
+        return cli_fail(CLI_EXIT_USAGE, "--wyoming and --port cannot both listen on port %u",
+                        place->port);
     }
     if (settings->sampling.speculation.type != CLI_SPEC_NONE && settings->n_slots > 1) {
         return cli_fail(CLI_EXIT_USAGE,

@@ -96,8 +96,7 @@ void cli_segments_finish(struct cli_segments *segments)
     *segments = (struct cli_segments){0};
 }
 
-// Returns the index of a language by its code or name; for an unknown one, that after the last.
-static size_t find_language(const char *text)
+size_t cli_language_find(const char *text)
 {
     size_t i = 0;
     while (glinfer_speech_language(i) && strcasecmp(glinfer_speech_language(i), text) != 0 &&
@@ -111,12 +110,12 @@ bool cli_parse_language(const char *text, void *field, char *why, size_t size)
 {
     snprintf(why, size, "auto, or a code or a name such as de or german");
     *(const char **)field = text;
-    return strcmp(text, "auto") == 0 || glinfer_speech_language(find_language(text));
+    return strcmp(text, "auto") == 0 || glinfer_speech_language(cli_language_find(text));
 }
 
 const char *cli_transcript_language(const char *detected, const char *asked)
 {
-    const char *code = glinfer_speech_language(find_language(detected[0] ? detected : asked));
+    const char *code = glinfer_speech_language(cli_language_find(detected[0] ? detected : asked));
     return code ? code : "en";
 }
 
@@ -401,6 +400,10 @@ cJSON *cli_transcript_json(const struct cli_transcript *transcript)
     cli_bytes_add(&text, "");
     cli_transcript_join(transcript, &text);
     cJSON_AddItemToObject(object, "text", cli_json_text(text.data, text.size));
+    if (transcript->warning) {
+        const char *warning = transcript->warning;
+        cJSON_AddItemToObject(object, "warning", cli_json_text(warning, strlen(warning)));
+    }
     cli_bytes_finish(&text);
     return object;
 }
@@ -475,7 +478,7 @@ cJSON *cli_transcript_verbose(const struct cli_transcript *transcript, bool has_
     cJSON_AddStringToObject(object, "task",
                             transcript->is_translation ? "translate" : "transcribe");
     cJSON_AddStringToObject(object, "language",
-                            glinfer_speech_language_name(find_language(transcript->language)));
+                            glinfer_speech_language_name(cli_language_find(transcript->language)));
     add_seconds(object, "duration", llround(transcript->seconds * 1000));
     cJSON_AddItemToObject(object, "text", text);
     cJSON *segments = cJSON_AddArrayToObject(object, "segments");

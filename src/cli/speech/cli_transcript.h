@@ -51,7 +51,8 @@ struct cli_transcript {
     const char *language; // such as "en"
     const char *asked;    // the language of the request, "auto" to detect it
     bool is_translation;
-    double seconds; // of sound
+    double seconds;      // of sound
+    const char *warning; // such as that the sound ends early; NULL: none
     struct cli_transcript_model model;
 };
 
@@ -68,6 +69,9 @@ enum cli_transcript_format {
 
 // Reads a language for a flag: auto, or a code or a name in any case.
 bool cli_parse_language(const char *text, void *field, char *why, size_t size);
+// Returns the index of a language by its code or name, in any case; the number of languages for
+// other texts, such as "auto".
+size_t cli_language_find(const char *text);
 // Returns the code of a transcript's language: of the detected one, or, if that is "", of the
 // request's, which may be a name, or "en" for "auto", because only models that know English alone
 // detect none.
@@ -85,7 +89,7 @@ const char *cli_text_tail(const char *text, size_t size, size_t width);
 
 // Appends the text of all segments as clients of the API read it, without spaces around it.
 void cli_transcript_join(const struct cli_transcript *transcript, struct cli_bytes *text);
-// Returns {text}, the answer `json` of OpenAI's API.
+// Returns {text}, the answer `json` of OpenAI's API, and the member warning if there is one.
 cJSON *cli_transcript_json(const struct cli_transcript *transcript);
 // Returns the answer `verbose_json`: with segments, and with words if that is set.
 cJSON *cli_transcript_verbose(const struct cli_transcript *transcript, bool has_words);

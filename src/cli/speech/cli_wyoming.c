@@ -168,16 +168,18 @@ static cJSON *add_artifact(cJSON *list, const char *name, const char *descriptio
     return object;
 }
 
-void cli_wyoming_write_info(struct cli_bytes *bytes, const struct cli_wyoming_info *info)
+void cli_wyoming_write_info(struct cli_bytes *bytes, const char *name, size_t n_language)
 {
     static const char *const others[] = {"tts", "handle", "intent", "wake", "mic", "snd"};
     cJSON *data = cJSON_CreateObject();
     cJSON *program = add_artifact(cJSON_AddArrayToObject(data, "asr"), "glinfer",
                                   "Whisper on OpenGL ES GPUs", "glinfer", "");
-    cJSON *model = add_artifact(cJSON_AddArrayToObject(program, "models"), info->model,
-                                "speech to text", "OpenAI", "https://github.com/openai/whisper");
-    cJSON_AddItemToObject(model, "languages",
-                          cJSON_CreateStringArray(info->languages, (int)info->n_language));
+    cJSON *model = add_artifact(cJSON_AddArrayToObject(program, "models"), name, "speech to text",
+                                "OpenAI", "https://github.com/openai/whisper");
+    cJSON *languages = cJSON_AddArrayToObject(model, "languages");
+    for (size_t i = 0; i < n_language; i++) {
+        cJSON_AddItemToArray(languages, cJSON_CreateString(glinfer_speech_language(i)));
+    }
     cJSON_AddBoolToObject(program, "supports_transcript_streaming", true);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         cJSON_AddArrayToObject(data, others[i]);

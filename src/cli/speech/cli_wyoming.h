@@ -47,13 +47,8 @@ void cli_wyoming_write(struct cli_bytes *bytes, const char *type, cJSON *data, c
 void cli_wyoming_write_text(struct cli_bytes *bytes, const char *type, const char *text,
                             const char *language);
 
-// The description of a server.
-struct cli_wyoming_info {
-    const char *model;            // its name
-    const char *const *languages; // such as "en"
-    size_t n_language;
-};
-// Appends the event info: a program that transcribes speech, with one model.
-void cli_wyoming_write_info(struct cli_bytes *bytes, const struct cli_wyoming_info *info);
+// Appends the event info: a program that transcribes speech, with one model, which knows the first
+// n_language ones of glinfer_speech_language.
+void cli_wyoming_write_info(struct cli_bytes *bytes, const char *model, size_t n_language);
 
 #endif

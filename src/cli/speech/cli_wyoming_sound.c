@@ -41,14 +41,15 @@ static uint32_t read_number(const cJSON *data, const char *name)
                : 0;
 }
 
-// Takes the format that a chunk names; it may differ from that of the chunk before.
-static bool take_format(struct cli_wyoming_sound *sound, const cJSON *data,
+// Takes the format that an event names; the format of a chunk may differ from the one before.
+static bool take_format(struct cli_wyoming_sound *sound, const struct cli_wyoming_event *event,
                         struct cli_samples *samples, struct glinfer_error *err)
 {
-    const uint32_t rate = read_number(data, "rate"), width = read_number(data, "width"),
-                   n_channels = read_number(data, "channels");
+    const uint32_t rate = read_number(event->data, "rate");
+    const uint32_t width = read_number(event->data, "width");
+    const uint32_t n_channels = read_number(event->data, "channels");
     if (width == 0 || width > MAX_WIDTH) {
-        refuse("audio-chunk", "width is not 1 to 4 bytes", err);
+        refuse(event->type, "width is not 1 to 4 bytes", err);
         return false;
     }
     if (!sound->resampler || rate != sound->rate || width != sound->width ||
@@ -60,7 +61,7 @@ static bool take_format(struct cli_wyoming_sound *sound, const cJSON *data,
         sound->n_channels = n_channels;
         sound->resampler = cli_resampler_create(rate, n_channels, &why);
         if (!sound->resampler) {
-            refuse("audio-chunk", why.message, err);
+            refuse(event->type, why.message, err);
         }
     }
     return sound->resampler != NULL;
@@ -70,7 +71,7 @@ static enum cli_wyoming_task take_chunk(struct cli_wyoming_sound *sound,
                                         const struct cli_wyoming_event *event,
                                         struct cli_samples *samples, struct glinfer_error *err)
 {
-    if (!take_format(sound, event->data, samples, err)) {
+    if (!take_format(sound, event, samples, err)) {
         return CLI_WYOMING_REFUSE;
     }
     const size_t frame_size = (size_t)sound->width * sound->n_channels;
@@ -102,9 +103,13 @@ enum cli_wyoming_task cli_wyoming_take(struct cli_wyoming_sound *sound,
     if (strcmp(event->type, "transcribe") == 0) {
         cJSON_Delete(sound->request);
         sound->request = cJSON_Duplicate(event->data, true);
+        return CLI_WYOMING_ASK;
     } else if (strcmp(event->type, "audio-start") == 0) {
         cli_resampler_destroy(sound->resampler);
         sound->resampler = NULL;
+        if (cli_json_get(event->data, "rate") && !take_format(sound, event, samples, err)) {
+            return CLI_WYOMING_REFUSE;
+        }
         sound->is_speaking = true;
         return CLI_WYOMING_BEGIN;
     } else if (strcmp(event->type, "audio-chunk") == 0) {

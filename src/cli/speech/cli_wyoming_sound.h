@@ -23,6 +23,7 @@ enum cli_wyoming_task {
     CLI_WYOMING_NOTHING,  // also of events that this server does not know
     CLI_WYOMING_DESCRIBE, // an event info
     CLI_WYOMING_PING,     // an event pong with the same text
+    CLI_WYOMING_ASK,      // request is set: its language and model should be checked
     CLI_WYOMING_BEGIN,    // an utterance begins; some clients omit this event
     CLI_WYOMING_SOUND,    // samples of it were appended
     CLI_WYOMING_LONG,     // they would be more than n_sample_most, and were not appended

@@ -177,6 +177,8 @@ def it_refuses_wrong_events(port):
             (b"GET / HTTP/1.1\r\n\r\n", "invalid Wyoming event: its line is not an object of JSON"), (b"\n", "its line is not"),
             (b'{"type": "' + 70000 * b"x", "longer than 64 KiB"), (b'{"type":"audio-chunk","payload_length":99999999}\n', "payload_length"),
             (b'{"type":"a","data_length":2}\n[]', "not an object"), (b'{"type":"audio-stop"}\n', "no audio-start"),
+            (b'{"type":"audio-start","data":{"rate":0,"width":2,"channels":1}}\n', "audio-start: invalid sample rate: 0 Hz"),
+            (b'{"type":"audio-start","data":{"rate":16000,"width":7,"channels":1}}\n', "audio-start: width"),
             (b'{"type":"audio-chunk","data":{"rate":1,"width":2,"channels":1}}\n', "invalid sample rate: 1 Hz"),
             (b'{"type":"audio-chunk","data":{"rate":16000,"width":9,"channels":1}}\n', "width"),
             (b'{"type":"audio-chunk","data":{"rate":16000,"width":2,"channels":1},"payload_length":200000}\n' + bytes(200000), "longer than 4 s"),
@@ -188,11 +190,16 @@ def it_refuses_wrong_events(port):
             kind, data = client.read()
             true(kind == "error" and words in data["text"], (sent[:60], data))
             same(client.read(), None, "the end")
+    for asked, words in ({"language": "xx"}, 'invalid language "xx": parrot.bin'), ({"name": "large"}, "unknown model large"):
+        with Client(port) as client:
+            client.send("transcribe", asked)
+            kind, data = client.read()
+            true(kind == "error" and words in data["text"], (asked, data))
+            same(client.read(), None, "the end, before the sound")
+        with Client(port) as client:
+            client.speak(make_pcm(), **asked)
+            same([kind for kind, _ in client.hear()], ["error"], "no transcript-start")
     with Client(port) as client:
-        client.speak(make_pcm(), language="xx")
-        true('invalid language "xx"' in client.hear()[-1][1]["text"], "a language")
-        client.speak(make_pcm(), name="large")
-        true("unknown model large" in client.hear()[-1][1]["text"], "a model")
         client.speak(make_pcm())
         text_is(client.hear())
 
@@ -219,6 +226,10 @@ def wrong_flags_are_refused():
                          (":99", "a colon and a port"), ("localhost:99999", "a colon and a port")):
         done = subprocess.run([GLINFER, "serve", "-m", MODEL, "--port", "0", "--wyoming", place], capture_output=True, text=True)
         true(done.returncode == 2 and words in done.stderr, done)
+    for flags, words in ((("--wyoming", "0"), "--wyoming needs --speech-model"),
+                         (("--wyoming", "8093", "--port", "8093", "--speech-model", "x"), "cannot both listen on port 8093")):
+        done = subprocess.run([GLINFER, "serve", "-m", "/nonexistent.gguf", *flags], capture_output=True, text=True)
+        true(done.returncode == 2 and words in done.stderr, "before the models are found: " + str(done))
 
 
 def main():

@@ -139,7 +139,6 @@ bool serve_sockets_open_host(struct serve_sockets *sockets, const char *host, ui
     struct addrinfo *list = NULL;
     char service[8];
     int reason = 0;
-    *sockets = (struct serve_sockets){.count = 0};
     snprintf(service, sizeof(service), "%u", port);
     const int failure = getaddrinfo(host, service, &hints, &list);
     if (failure != 0) {

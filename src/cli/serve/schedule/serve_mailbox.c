@@ -72,7 +72,9 @@ bool serve_mailbox_wait(struct serve_mailbox *mailbox, void (*rest)(void *user),
     pthread_mutex_lock(&mailbox->lock);
     const bool is_empty = mailbox->events.count == 0;
     if (is_empty) {
-        rest(user);
+        if (rest) {
+            rest(user);
+        }
         mailbox->wake = wake_up;
         mailbox->user = user;
         mailbox->is_waiting = true;

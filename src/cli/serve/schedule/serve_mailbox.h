@@ -71,7 +71,7 @@ void serve_mailbox_send(struct serve_mailbox *mailbox, const struct serve_event 
 // Moves all events into *events, which is empty. Returns false without events.
 bool serve_mailbox_take(struct serve_mailbox *mailbox, struct serve_events *events);
 // Without events, calls rest, arranges one call of wake_up at the next event, and returns true.
-// Both get user.
+// Both get user; rest may be NULL.
 bool serve_mailbox_wait(struct serve_mailbox *mailbox, void (*rest)(void *user),
                         void (*wake_up)(void *user), void *user);
 // Wakes the connection without an event.

@@ -18,7 +18,6 @@
 enum {
     MAX_LINKS = 128, // connections at once; a home has fewer
     CHECK_MS = 250,  // between two checks of the time
-    MAX_LANGUAGES = 128,
 };
 
 struct serve_wyoming {
@@ -36,26 +35,8 @@ struct serve_wyoming {
 
 //-- open ------------------------------------------------------------------------------------------
 
-static void write_info(struct serve_wyoming *wyoming)
-{
-    const struct serve_api *api = wyoming->side.api;
-    const char *languages[MAX_LANGUAGES];
-    const uint32_t n = serve_scheduler_speech(api->scheduler)->n_language;
-    struct cli_wyoming_info info = {.model = api->speech_name, .languages = languages};
-    while (info.n_language < n && info.n_language < MAX_LANGUAGES &&
-           glinfer_speech_language(info.n_language)) {
-        languages[info.n_language] = glinfer_speech_language(info.n_language);
-        info.n_language++;
-    }
-    cli_wyoming_write_info(&wyoming->side.info, &info);
-}
-
 struct serve_wyoming *serve_wyoming_create(const struct serve_api *api)
 {
-    if (!api->speech_name) {
-        cli_fail(CLI_EXIT_USAGE, "--wyoming needs --speech-model");
-        return NULL;
-    }
     const struct serve_settings *settings = api->settings;
     const struct serve_place *place = &settings->wyoming;
     const char *host = place->host[0]          ? place->host
@@ -64,7 +45,8 @@ struct serve_wyoming *serve_wyoming_create(const struct serve_api *api)
     struct serve_wyoming *wyoming = cli_alloc(1, sizeof(*wyoming));
     wyoming->side.api = api;
     wyoming->side.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    write_info(wyoming);
+    cli_wyoming_write_info(&wyoming->side.info, api->speech_name,
+                           serve_scheduler_speech(api->scheduler)->n_language);
     if (!serve_sockets_open_host(&wyoming->sockets, host, place->port)) {
         serve_wyoming_destroy(wyoming);
         return NULL;
@@ -186,14 +168,6 @@ static void *run(void *user)
 
 //-- for the server --------------------------------------------------------------------------------
 
-static void notify(const struct serve_wyoming *wyoming)
-{
-    const uint64_t one = 1;
-    if (write(wyoming->side.wake_fd, &one, sizeof(one)) < 0) {
-        // The counter is full: the descriptor is readable already.
-    }
-}
-
 bool serve_wyoming_start(struct serve_wyoming *wyoming)
 {
     const int reason = pthread_create(&wyoming->thread, NULL, run, wyoming);
@@ -211,7 +185,7 @@ void serve_wyoming_drain(struct serve_wyoming *wyoming)
     serve_announcement_end(wyoming->announcement);
     wyoming->announcement = NULL;
     atomic_store(&wyoming->is_draining, true);
-    notify(wyoming);
+    serve_wyoming_wake(&wyoming->side);
 }
 
 uint32_t serve_wyoming_count(struct serve_wyoming *wyoming)
@@ -226,7 +200,7 @@ void serve_wyoming_destroy(struct serve_wyoming *wyoming)
     }
     serve_announcement_end(wyoming->announcement);
     atomic_store(&wyoming->is_stopped, true);
-    notify(wyoming);
+    serve_wyoming_wake(&wyoming->side);
     if (wyoming->has_thread) {
         pthread_join(wyoming->thread, NULL);
     }

@@ -1,6 +1,5 @@
 // The Wyoming side of the server: satellites and Home Assistant send sound over TCP and get text.
-// One thread of its own serves all connections; transcriptions wait in the scheduler's queue with
-// those of HTTP.
+// One thread of its own serves all connections. Their sound and that of HTTP wait in one queue.
 #ifndef SERVE_WYOMING_H
 #define SERVE_WYOMING_H
 
@@ -8,8 +7,8 @@
 
 struct serve_wyoming;
 
-// Opens the sockets of --wyoming and prints their addresses. Clients wait until
-// serve_wyoming_start. Prints an error and returns NULL if that fails.
+// Opens the sockets of --wyoming and prints their addresses; api has a speech model. Clients wait
+// until serve_wyoming_start. Prints an error and returns NULL if that fails.
 struct serve_wyoming *serve_wyoming_create(const struct serve_api *api);
 // Starts the thread and announces the service, once the model is loaded. Prints an error and
 // returns false if that fails.

@@ -19,7 +19,7 @@ enum {
     PROMPT_MOST = 600,       // bytes of names and terms that precede the sound, about 150 tokens
 };
 
-struct serve_wyoming_link *serve_wyoming_link_create(const struct serve_wyoming_side *side, int fd)
+struct serve_wyoming_link *serve_wyoming_link_create(struct serve_wyoming_side *side, int fd)
 {
     struct serve_wyoming_link *link = cli_alloc(1, sizeof(*link));
     link->side = side;
@@ -94,21 +94,15 @@ void serve_wyoming_link_refuse(struct serve_wyoming_link *link, const char *why)
     cli_wyoming_reader_finish(&link->reader);
 }
 
-//-- transcripts -----------------------------------------------------------------------------------
-
-static void rest(void *user)
+void serve_wyoming_wake(void *side)
 {
-    (void)user;
-}
-
-static void wake(void *user)
-{
-    const struct serve_wyoming_link *link = user;
     const uint64_t one = 1;
-    if (write(link->side->wake_fd, &one, sizeof(one)) < 0) {
+    if (write(((const struct serve_wyoming_side *)side)->wake_fd, &one, sizeof(one)) < 0) {
         // The counter is full: the descriptor is readable already.
     }
 }
+
+//-- transcripts -----------------------------------------------------------------------------------
 
 static void write_transcript(struct serve_wyoming_link *link)
 {
@@ -129,17 +123,16 @@ static void write_transcript(struct serve_wyoming_link *link)
 static void write_text(struct serve_wyoming_link *link, const char *type, const char *text,
                        size_t size)
 {
-    struct cli_bytes copy = {0};
     while (!link->has_text && size > 0 && isspace((unsigned char)*text)) {
         text++;
         size--;
     }
     if (size > 0) {
-        cli_bytes_append(&copy, text, size);
-        cli_wyoming_write_text(&link->out, type, copy.data, NULL);
+        cJSON *data = cJSON_CreateObject();
+        cJSON_AddItemToObject(data, "text", cli_json_text(text, size));
+        cli_wyoming_write(&link->out, type, data, NULL, 0);
         link->has_text = true;
     }
-    cli_bytes_finish(&copy);
 }
 
 // Writes the news of the task, and ends it after its last event.
@@ -155,6 +148,7 @@ static void take_events(struct serve_wyoming_link *link, const struct serve_even
             release(link);
         } else if (event->kind == SERVE_EVENT_FAIL) {
             write_text(link, "error", text, event->text_size);
+            cli_wyoming_write_text(&link->out, "transcript-stop", NULL, NULL);
             release(link);
         }
     }
@@ -167,7 +161,7 @@ static void take_news(struct serve_wyoming_link *link)
         if (serve_mailbox_take(&link->task->mailbox, &events)) {
             take_events(link, &events);
             serve_events_finish(&events);
-        } else if (serve_mailbox_wait(&link->task->mailbox, rest, wake, link)) {
+        } else if (serve_mailbox_wait(&link->task->mailbox, NULL, serve_wyoming_wake, link->side)) {
             return;
         }
     }
@@ -214,11 +208,27 @@ static cJSON *make_body(const cJSON *request)
     return body;
 }
 
-// Returns true if the request, which may be NULL, is for the model of the server.
-static bool is_for_us(const struct serve_wyoming_link *link)
+// Refuses a request for another model, or for a language that the model does not know, before its
+// sound arrives.
+static void check_request(struct serve_wyoming_link *link)
 {
+    const struct serve_api *api = link->side->api;
     const char *name = cli_json_get_text(link->sound.request, "name");
-    return !name || !*name || strcmp(name, link->side->api->speech_name) == 0;
+    cJSON *body = make_body(link->sound.request);
+    const char *language = cli_json_get_text(body, "language");
+    char why[512] = "";
+    if (name && *name && strcmp(name, api->speech_name) != 0) {
+        snprintf(why, sizeof(why), "unknown model %.200s; this server has %.200s", name,
+                 api->speech_name);
+    } else if (language && strcmp(language, "auto") != 0 &&
+               cli_language_find(language) >= serve_scheduler_speech(api->scheduler)->n_language) {
+        snprintf(why, sizeof(why), "invalid language \"%.32s\": %.200s does not know it", language,
+                 api->speech_name);
+    }
+    if (*why) {
+        serve_wyoming_link_refuse(link, why);
+    }
+    cJSON_Delete(body);
 }
 
 static struct serve_task *make_task(struct serve_wyoming_link *link)
@@ -242,14 +252,8 @@ static struct serve_task *make_task(struct serve_wyoming_link *link)
 static void submit(struct serve_wyoming_link *link)
 {
     const struct serve_api *api = link->side->api;
-    char why[512] = "";
     struct serve_task *task = make_task(link);
-    if (!is_for_us(link)) {
-        snprintf(why, sizeof(why), "unknown model %.200s; this server has %.200s",
-                 cli_json_get_text(link->sound.request, "name"), api->speech_name);
-    }
-    const enum serve_queued queued =
-        *why ? SERVE_QUEUE_CLOSED : serve_scheduler_submit(api->scheduler, task);
+    const enum serve_queued queued = serve_scheduler_submit(api->scheduler, task);
     cJSON_Delete(link->sound.request);
     link->sound.request = NULL;
     if (queued == SERVE_QUEUED) {
@@ -261,23 +265,15 @@ static void submit(struct serve_wyoming_link *link)
     }
     serve_task_unref(task);
     cli_wyoming_write_text(&link->out, "error",
-                           *why                         ? why
-                           : queued == SERVE_QUEUE_FULL ? "the queue is full: try again later"
-                                                        : "the server is shutting down",
+                           queued == SERVE_QUEUE_FULL ? "the queue is full: try again later"
+                                                      : "the server is shutting down",
                            NULL);
-}
-
-static void refuse_length(struct serve_wyoming_link *link)
-{
-    char why[128];
-    snprintf(why, sizeof(why), "invalid sound: longer than %llu s; --max-body allows more",
-             (unsigned long long)(link->sound.n_sample_most / GLINFER_SPEECH_RATE));
-    serve_wyoming_link_refuse(link, why);
 }
 
 static void handle(struct serve_wyoming_link *link, const struct cli_wyoming_event *event)
 {
     struct glinfer_error err;
+    char why[128];
     switch (cli_wyoming_take(&link->sound, event, &link->samples, &err)) {
     case CLI_WYOMING_NOTHING:
     case CLI_WYOMING_SOUND:
@@ -288,11 +284,16 @@ static void handle(struct serve_wyoming_link *link, const struct cli_wyoming_eve
     case CLI_WYOMING_PING:
         cli_wyoming_write_text(&link->out, "pong", cli_json_get_text(event->data, "text"), NULL);
         break;
+    case CLI_WYOMING_ASK:
+        check_request(link);
+        break;
     case CLI_WYOMING_BEGIN:
         link->samples.count = 0;
         break;
     case CLI_WYOMING_LONG:
-        refuse_length(link);
+        snprintf(why, sizeof(why), "invalid sound: longer than %llu s; --max-body allows more",
+                 (unsigned long long)(link->sound.n_sample_most / GLINFER_SPEECH_RATE));
+        serve_wyoming_link_refuse(link, why);
         break;
     case CLI_WYOMING_END:
         submit(link);

@@ -14,8 +14,8 @@ struct serve_wyoming_side {
 };
 
 struct serve_wyoming_link {
-    const struct serve_wyoming_side *side; // borrowed
-    int fd;                                // owned
+    struct serve_wyoming_side *side; // borrowed
+    int fd;                          // owned
     struct cli_wyoming_reader reader;
     struct cli_wyoming_sound sound;
     struct cli_samples samples; // of the utterance so far
@@ -30,8 +30,11 @@ struct serve_wyoming_link {
     double since;            // cli_now() of the last progress
 };
 
+// Wakes the thread of a side, a struct serve_wyoming_side.
+void serve_wyoming_wake(void *side);
+
 // Creates a connection from a socket, which it takes over.
-struct serve_wyoming_link *serve_wyoming_link_create(const struct serve_wyoming_side *side, int fd);
+struct serve_wyoming_link *serve_wyoming_link_create(struct serve_wyoming_side *side, int fd);
 // Closes the connection and cancels its transcription.
 void serve_wyoming_link_destroy(struct serve_wyoming_link *link);
 
