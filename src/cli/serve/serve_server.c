@@ -138,7 +138,8 @@ static bool take_ready(struct server *server)
         return false;
     }
     server->is_ready = true;
-    cli_say("ready: %s", server->api.model_name ? server->api.model_name : server->api.speech_name);
+    const char *text = server->api.model_name, *speech = server->api.speech_name;
+    cli_say("ready: %s%s%s", text ? text : "", text && speech ? " and " : "", speech ? speech : "");
     serve_notify_manager("READY=1");
     return true;
 }

@@ -24,8 +24,8 @@ WIDTH, N_HEAD, N_VOCAB = 64, 2, 51865
 PATH = "/v1/audio/transcriptions"
 
 
-def write_whisper(path):
-    """Writes a model of random weights in f32, with the vocabulary of the multilingual models."""
+def write_whisper(path, n_vocab=N_VOCAB):
+    """Writes a model of random weights in f32, with the vocabulary of the multilingual models; 51864 tokens: of English alone."""
     source = random.Random(1)
 
     def write_random(file, _kind, n, exponent):
@@ -34,7 +34,7 @@ def write_whisper(path):
         power = int.from_bytes(struct.pack("<I", (127 + exponent) << 23) * n, "little")
         file.write((bits & mask | power).to_bytes(4 * n, "little") if exponent else struct.pack("<f", 1) * n)
 
-    whisper_file.write(path, WIDTH, N_HEAD, N_VOCAB, whisper_file.F32, write_random)
+    whisper_file.write(path, WIDTH, N_HEAD, n_vocab, whisper_file.F32, write_random)
 
 
 def make_sound(seconds):
@@ -116,12 +116,38 @@ def it_refuses(server, sound):
         true(status == 400 and words in told["error"]["message"], (fields, told))
         same(told["error"]["type"], "invalid_request_error", told)
     status, _, told = send(server, {}, make_sound(40))
-    true(status == 413 and "larger than" in told["error"]["message"], told)
+    true(status == 413 and "larger than 1048576 bytes; --max-body" in told["error"]["message"], told)
     status, _, told = server.post(PATH, {"file": "x"})
     true(status == 400 and "multipart/form-data" in told["error"]["message"], told)
     same(server.get(PATH)[0], 405, "GET")
     headers = {"Content-Type": "multipart/form-data; boundary=mark"}
     same(server.request("POST", PATH, b"--mark\r\nContent-Disposition: form", headers)[0], 400, "a cut form")
+
+
+def it_tells_models_apart(server, sound):
+    status, _, told = send(server, {"model": os.path.basename(MODEL)}, sound)
+    true(status == 400 and 'invalid "model": expected tiny-whisper.bin' in told["error"]["message"], told)
+    same(send(server, {"model": "tiny-whisper.bin"}, sound)[0], 200, "the name of the speech model")
+    for path, body in (("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}], "max_tokens": 1}),
+                       ("/completion", {"prompt": "x", "n_predict": 1})):
+        status, _, told = server.post(path, {**body, "model": "tiny-whisper.bin"})
+        true(status == 400 and 'invalid "model": expected ' + os.path.basename(MODEL) in told["error"]["message"], told)
+        same(server.post(path, {**body, "model": "gpt-4"})[0], 200, "the name of another model")
+
+
+def it_warns_of_damaged_sound(server, sound):
+    """Half of a file is transcribed with a warning; a broken header is refused."""
+    same("warning" in send(server, {"response_format": "verbose_json"}, sound)[2], False, "a whole sound")
+    cut = sound[:len(sound) // 2]
+    words = "cut.wav ends early: 1.0 of 2.0 s were read"
+    for form in "json", "verbose_json":
+        status, _, told = send(server, {"response_format": form}, cut, name="cut.wav")
+        same((status, told["warning"]), (200, words), form)
+    _, _, body = send(server, {"stream": "true"}, cut, name="cut.wav")
+    same(json.loads(body.strip().split("\n\n")[-1].removeprefix("data: "))["warning"], words, "a stream")
+    server.wait_for("warning: " + words)
+    status, _, told = send(server, {}, sound[:16] + b"\1\0\0\0" + sound[20:], name="bad.wav")
+    true(status == 400 and "cannot read bad.wav: it is damaged (libsndfile: " in told["error"]["message"], told)
 
 
 def it_shares_the_device(server, sound):
@@ -172,7 +198,12 @@ def it_takes_turns(server, sound):
 
 
 def it_serves_speech_alone(path, sound):
+    """The model knows English alone."""
+    write_whisper(path, 51864)
     with Server(GLINFER, None, "--speech-model", path, "--no-vad") as server:
+        for fields in {"language": "fr"}, {"language": "German", "stream": "true"}:
+            status, _, told = send(server, fields, sound)
+            true(status == 400 and "the model does not know it, it knows English alone" in told["error"]["message"], told)
         same([model["id"] for model in server.get("/v1/models")[2]["data"]], ["tiny-whisper.bin"], "models")
         props = server.get("/props")[2]
         same((props["total_slots"], props["speech_model"]), (0, "tiny-whisper.bin"), props)
@@ -225,6 +256,7 @@ def main():
         wrong_flags_are_refused(path)
         a_model_without_a_tensor_is_refused(path, os.path.join(folder, "broken.bin"))
         with Server(GLINFER, MODEL, "--speech-model", path, "--no-vad", "--max-body", "1M", "--metrics") as server:
+            true(any(line.endswith("ready: " + os.path.basename(MODEL) + " and tiny-whisper.bin") for line in server.lines), server.lines)
             names = [model["id"] for model in server.get("/v1/models")[2]["data"]]
             same(names, [os.path.basename(MODEL), "tiny-whisper.bin"], "models")
             same(server.get("/v1/models/tiny-whisper.bin")[2]["id"], "tiny-whisper.bin", "a model")
@@ -232,6 +264,8 @@ def main():
             it_streams(server, sound)
             it_takes_the_fields_of_whisper_server(server, sound)
             it_refuses(server, sound)
+            it_tells_models_apart(server, sound)
+            it_warns_of_damaged_sound(server, sound)
             it_shares_the_device(server, sound)
             it_forgets_clients_that_go(server, sound)
             it_takes_turns(server, make_sound(8))

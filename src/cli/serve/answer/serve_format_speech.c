@@ -15,6 +15,7 @@ static void write_transcript(const struct serve_answer *answer, struct cli_bytes
         .asked = asked,
         .is_translation = speech->params.translate,
         .seconds = (double)speech->n_sample / GLINFER_SPEECH_RATE,
+        .warning = speech->note,
     };
     cJSON *json = NULL;
     switch (speech->format) {
@@ -55,7 +56,8 @@ static cJSON *write_done(const struct serve_answer *answer, uint32_t choice)
     const struct serve_speech *speech = answer->task->speech;
     (void)choice;
     const struct cli_transcript transcript = {.segments = speech->segments.items,
-                                              .n_segment = speech->segments.count};
+                                              .n_segment = speech->segments.count,
+                                              .warning = speech->note};
     cJSON *json = cli_transcript_json(&transcript);
     cJSON_AddStringToObject(json, "type", "transcript.text.done");
     return json;

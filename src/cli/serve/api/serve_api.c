@@ -45,7 +45,7 @@ static const struct route routes[] = {
     {"/v1/reranking", NULL, serve_handle_rerank, false, false, 0, NULL},
     {"/v1/embeddings", NULL, serve_handle_embeddings, false, false, 0, NULL},
     {"/v1/audio/transcriptions", .form = serve_handle_transcription},
-    {"/v1/audio/translations", .form = serve_handle_translation},
+    {"/v1/audio/translations", .form = serve_handle_transcription},
     {"/inference", .form = serve_handle_transcription},
 };
 
@@ -53,9 +53,7 @@ static const char slot_path[] = "/slots/";
 static const struct route slot_route = {.path = "/slots/ID", .optional = OPTION(has_slots)};
 
 static const char model_path[] = "/v1/models/";
-static const struct route model_route = {.path = "/v1/models/ID", .get = serve_handle_model};
-static const struct route speech_model_route = {.path = "/v1/models/ID",
-                                                .get = serve_handle_speech_model};
+static const struct route model_route = {.path = "/v1/models/ID"};
 
 static const struct route *find_route(const char *path)
 {
@@ -113,23 +111,16 @@ static void handle_route(const struct serve_api *api, const struct route *route,
 {
     const enum serve_state state = serve_scheduler_state(api->scheduler);
     const char *model = route == &model_route ? call->path + strlen(model_path) : NULL;
-    if (model && api->speech_name && strcmp(model, api->speech_name) == 0) {
-        route = &speech_model_route;
-        model = NULL;
-    }
-    const bool has_method = call->method == SERVE_GET ? route->get != NULL
+    const bool has_method = call->method == SERVE_GET ? route->get || model
                             : call->method == SERVE_POST
                                 ? route->post || route->form || route == &slot_route
                                 : false;
     const bool has_text = api->model_name || !(route->post || route == &slot_route);
     const bool is_on =
         route->optional == 0 || *(const bool *)((const char *)api->settings + route->optional);
-    if (model && (!api->model_name || strcmp(model, api->model_name) != 0)) {
-        serve_reply_error(reply, 404, "unknown model %s; this server has %s", model,
-                          api->model_name ? api->model_name : api->speech_name);
-    } else if (!has_method) {
+    if (!has_method) {
         serve_reply_error(reply, 405, "invalid method: %s takes %s", route->path,
-                          route->get ? "GET" : "POST");
+                          route->get || model ? "GET" : "POST");
     } else if (!has_text) {
         serve_reply_error(reply, 501,
                           "this server has no language model; start it with -m MODEL for %s",
@@ -141,6 +132,8 @@ static void handle_route(const struct serve_api *api, const struct route *route,
     } else if (!route->is_early && state != SERVE_READY && state != SERVE_DRAINING) {
         serve_reply_error(reply, 503,
                           state == SERVE_LOADING ? "Loading model" : "the server is shutting down");
+    } else if (model) {
+        serve_handle_model(api, model, reply);
     } else if (call->method == SERVE_GET) {
         route->get(api, reply);
     } else if (route->form) {

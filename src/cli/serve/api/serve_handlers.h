@@ -9,9 +9,8 @@ void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
 void serve_handle_models(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_props(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_slots(const struct serve_api *api, struct serve_reply *reply);
-// Return the model of the answers, and the speech model.
-void serve_handle_model(const struct serve_api *api, struct serve_reply *reply);
-void serve_handle_speech_model(const struct serve_api *api, struct serve_reply *reply);
+// Replies with one of the server's models; with an error if no model has the name.
+void serve_handle_model(const struct serve_api *api, const char *name, struct serve_reply *reply);
 void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply);
 
 // Requests that need only the vocabulary: serve_tokens.c; and the template: serve_conversation.c.
@@ -32,8 +31,6 @@ void serve_handle_embedding(const struct serve_api *api, cJSON *body, struct ser
 // Requests to transcribe sound, which are forms: upload/serve_transcriptions.c.
 void serve_handle_transcription(const struct serve_api *api, const struct serve_call *call,
                                 struct serve_reply *reply);
-void serve_handle_translation(const struct serve_api *api, const struct serve_call *call,
-                              struct serve_reply *reply);
 
 // Saves, restores or erases a slot: serve_slot.c. The body may be NULL.
 void serve_handle_slot(const struct serve_api *api, const struct serve_call *call, cJSON *body,

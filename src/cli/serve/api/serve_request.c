@@ -1,6 +1,9 @@
 #include "cli/serve/api/serve_request.h"
 
+#include "cli/common/cli_json_read.h"
+
 #include <math.h>
+#include <string.h>
 
 void serve_request_open(struct serve_request *request, const struct serve_api *api, cJSON *body,
                         const struct serve_format *format)
@@ -54,7 +57,15 @@ static void reply_busy(const struct serve_api *api, bool is_speech, struct serve
 void serve_request_close(struct serve_request *request, struct serve_reply *reply)
 {
     struct serve_answer *answer = request->answer;
-    const struct serve_fields *fields = &request->fields;
+    struct serve_fields *fields = &request->fields;
+    const bool is_speech = request->task->speech;
+    const char *text = request->api->model_name, *speech = request->api->speech_name;
+    const char *own = is_speech ? speech : text, *other = is_speech ? text : speech;
+    const char *asked = cli_json_get_text(fields->object, "model");
+    // Other names, such as gpt-4, are accepted.
+    if (asked && other && strcmp(asked, other) == 0 && strcmp(asked, own) != 0) {
+        serve_fields_expect(fields, "model", own);
+    }
     const enum serve_queued queued =
         fields->is_wrong ? SERVE_QUEUE_CLOSED
                          : serve_scheduler_submit(request->api->scheduler, request->task);
@@ -66,7 +77,6 @@ void serve_request_close(struct serve_request *request, struct serve_reply *repl
         reply->answer = answer;
         return;
     }
-    const bool is_speech = request->task->speech;
     serve_answer_destroy(answer);
     if (fields->is_wrong) {
         serve_reply_error(reply, fields->status, "%s", fields->message);

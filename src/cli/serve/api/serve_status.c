@@ -3,6 +3,8 @@
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_sampling.h"
 
+#include <string.h>
+
 void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
 {
     const enum serve_state state = serve_scheduler_state(api->scheduler);
@@ -50,17 +52,20 @@ void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
     serve_reply_json(reply, 200, json);
 }
 
-void serve_handle_model(const struct serve_api *api, struct serve_reply *reply)
+void serve_handle_model(const struct serve_api *api, const char *name, struct serve_reply *reply)
 {
+    const bool is_text = api->model_name && strcmp(name, api->model_name) == 0;
+    if (!is_text && (!api->speech_name || strcmp(name, api->speech_name) != 0)) {
+        serve_reply_error(reply, 404, "unknown model %s; this server has %s", name,
+                          api->model_name ? api->model_name : api->speech_name);
+        return;
+    }
     cJSON *json = cJSON_CreateObject();
-    fill_model(api, json);
-    serve_reply_json(reply, 200, json);
-}
-
-void serve_handle_speech_model(const struct serve_api *api, struct serve_reply *reply)
-{
-    cJSON *json = cJSON_CreateObject();
-    fill_head(api, api->speech_name, json);
+    if (is_text) {
+        fill_model(api, json);
+    } else {
+        fill_head(api, name, json);
+    }
     serve_reply_json(reply, 200, json);
 }
 

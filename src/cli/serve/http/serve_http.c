@@ -109,7 +109,8 @@ static uint64_t announced_size(struct MHD_Connection *connection)
 static void refuse_large(struct serve_exchange *exchange)
 {
     exchange->is_refused = true;
-    serve_reply_error(&exchange->reply, 413, "invalid request body: larger than %llu bytes",
+    serve_reply_error(&exchange->reply, 413,
+                      "invalid request body: larger than %llu bytes; --max-body allows more",
                       (unsigned long long)exchange->http->settings->max_body);
 }
 

@@ -1,5 +1,7 @@
 #include "cli/serve/schedule/serve_speech.h"
 
+#include "cli/common/cli_io.h"
+
 #include <stdlib.h>
 
 void serve_speech_destroy(struct serve_speech *speech)
@@ -17,16 +19,18 @@ void serve_speech_destroy(struct serve_speech *speech)
 bool serve_speech_read(struct serve_speech *speech, const float **samples, size_t *n,
                        struct glinfer_error *err)
 {
-    const size_t left = speech->samples.count - speech->n_sample;
-    bool is_done = true;
-    if (speech->sound) {
-        is_done = cli_sound_next(speech->sound, samples, n, err);
-    } else {
+    if (!speech->sound) {
+        const size_t left = speech->samples.count - speech->n_sample;
         *samples = speech->samples.items + speech->n_sample;
         *n = left < GLINFER_SPEECH_RATE ? left : GLINFER_SPEECH_RATE;
+    } else if (!cli_sound_next(speech->sound, samples, n, err)) {
+        return false;
+    } else if (*n == 0 && *cli_sound_note(speech->sound)) {
+        speech->note = cli_sound_note(speech->sound);
+        cli_warn("%s", speech->note);
     }
-    speech->n_sample += is_done ? *n : 0;
-    return is_done;
+    speech->n_sample += *n;
+    return true;
 }
 
 void serve_speech_add(struct serve_speech *speech, const struct glinfer_transcript_event *event)

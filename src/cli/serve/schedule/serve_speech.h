@@ -24,13 +24,15 @@ struct serve_speech {
     struct cli_sound *sound; // reads the upload; owned. NULL: the sound is in samples
     struct cli_samples samples;
     uint64_t n_sample; // samples read so far
+    const char *note;  // the damage of a sound that was read; borrowed from sound. NULL: none
     char language[16]; // the detected language; "": none was detected
     struct cli_segments segments;
 };
 
 // Accepts NULL.
 void serve_speech_destroy(struct serve_speech *speech);
-// Reads the next samples, as cli_sound_next does, but never fails for those of speech->samples.
+// Reads the next samples, as cli_sound_next does; reading speech->samples never fails. At the end
+// of a damaged sound it sets the note and prints it as a warning.
 bool serve_speech_read(struct serve_speech *speech, const float **samples, size_t *n,
                        struct glinfer_error *err);
 // Adds an event to the transcript.

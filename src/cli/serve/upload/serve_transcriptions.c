@@ -138,11 +138,11 @@ static void read_speech(struct serve_request *request, const struct serve_form *
                         bool is_translation)
 {
     static const char *const types[] = {
-        [SERVE_SPEECH_JSON] = "application/json; charset=utf-8",
+        // NULL: JSON
         [SERVE_SPEECH_TEXT] = "text/plain; charset=utf-8",
         [SERVE_SPEECH_SRT] = "application/x-subrip; charset=utf-8",
         [SERVE_SPEECH_VTT] = "text/vtt; charset=utf-8",
-        [SERVE_SPEECH_VERBOSE] = "application/json; charset=utf-8",
+        [SERVE_SPEECH_VERBOSE] = NULL,
     };
     struct serve_speech *speech = cli_alloc(1, sizeof(*speech));
     struct serve_fields *fields = &request->fields;
@@ -158,8 +158,8 @@ static void read_speech(struct serve_request *request, const struct serve_form *
     request->answer->is_stream = speech->is_stream;
 }
 
-static void transcribe(const struct serve_api *api, const struct serve_call *call,
-                       bool is_translation, struct serve_reply *reply)
+void serve_handle_transcription(const struct serve_api *api, const struct serve_call *call,
+                                struct serve_reply *reply)
 {
     struct serve_form form;
     struct serve_request request;
@@ -174,19 +174,7 @@ static void transcribe(const struct serve_api *api, const struct serve_call *cal
         serve_reply_error(reply, 400, "%s", why);
     } else {
         serve_request_open(&request, api, make_body(&form), &serve_format_speech);
-        read_speech(&request, &form, is_translation);
+        read_speech(&request, &form, strcmp(call->path, "/v1/audio/translations") == 0);
         serve_request_close(&request, reply);
     }
-}
-
-void serve_handle_transcription(const struct serve_api *api, const struct serve_call *call,
-                                struct serve_reply *reply)
-{
-    transcribe(api, call, false, reply);
-}
-
-void serve_handle_translation(const struct serve_api *api, const struct serve_call *call,
-                              struct serve_reply *reply)
-{
-    transcribe(api, call, true, reply);
 }
