@@ -1041,7 +1041,7 @@ struct glinfer_transcription_params {
     uint32_t vad_min_speech_ms;  // shorter speech is dropped; default 250
     uint32_t vad_min_silence_ms; // shorter silence does not end an utterance; default 100
     float vad_max_speech_s;      // longer speech is split; default 0: unlimited
-    uint32_t vad_pad_ms;         // added before and after speech; default 30
+    uint32_t vad_pad_ms;         // added before and after speech; default 100
     bool no_partials;            // tells no text of an utterance before it has ended
 };
 
@@ -1061,7 +1061,7 @@ struct glinfer_transcription_params {
     X(UINT32, vad_min_speech_ms, 250, 0, 60000)                                                    \
     X(UINT32, vad_min_silence_ms, 100, 0, 60000)                                                   \
     X(FLOAT, vad_max_speech_s, 0, 0, 3600)                                                         \
-    X(UINT32, vad_pad_ms, 30, 0, 10000)
+    X(UINT32, vad_pad_ms, 100, 0, 10000)
 
 static inline void glinfer_transcription_params_init(struct glinfer_transcription_params *params)
 {

@@ -25,24 +25,35 @@ void gi_stream_finish(struct gi_speech_stream *stream)
     gi_time_map_finish(&stream->map);
 }
 
-// Adds the samples of a stretch to the sound. After others there is silence in between, so that the
-// network hears where one ends.
+// Returns the samples of silence between the sound and a stretch that is joined to it. The network
+// needs as long a pause as was made, up to a second, to tell that a sentence or a segment ended.
+static size_t silence_before(const struct gi_speech_stream *stream, struct gi_stretch stretch)
+{
+    const struct gi_time_piece *last = &stream->map.data[stream->map.count - 1];
+    const uint64_t gap = stretch.begin - last->begin - last->size;
+    return gap < 2 * GI_STREAM_TAIL                   ? GI_STREAM_TAIL
+           : gap < GI_STREAM_TAIL + GI_STREAM_SILENCE ? (size_t)gap - GI_STREAM_TAIL
+                                                      : GI_STREAM_SILENCE;
+}
+
+// Adds the samples of a stretch to the sound.
 static bool add_stretch(struct gi_speech_stream *stream, struct gi_stretch stretch,
                         struct glinfer_error *err)
 {
-    static const float silence[GI_STREAM_GAP];
+    static const float silence[GI_STREAM_SILENCE];
     struct gi_sound *sound = &stream->sound;
     const size_t size = (size_t)(stretch.end - stretch.begin);
     const bool is_joined = sound->n_samples > 0;
-    const uint64_t at = sound->n_samples + (is_joined ? (uint64_t)2 * GI_STREAM_GAP : 0);
-    const struct gi_time_piece piece = {at, stretch.begin, size};
-    if (!gi_sound_reserve(sound, size + (size_t)2 * GI_STREAM_GAP, err) ||
+    const size_t n_silence = is_joined ? silence_before(stream, stretch) : 0;
+    const size_t n_between = is_joined ? GI_STREAM_TAIL + n_silence : 0;
+    const struct gi_time_piece piece = {sound->n_samples + n_between, stretch.begin, size};
+    if (!gi_sound_reserve(sound, size + n_between, err) ||
         !gi_time_map_add(&stream->map, piece, err)) {
         return false;
     }
     if (is_joined) {
-        gi_sound_push(sound, stream->tail, GI_STREAM_GAP, err);
-        gi_sound_push(sound, silence, GI_STREAM_GAP, err);
+        gi_sound_push(sound, stream->tail, GI_STREAM_TAIL, err);
+        gi_sound_push(sound, silence, n_silence, err);
     }
     gi_sound_push(sound, gi_listener_samples(&stream->listener, stretch.begin), size, err);
     return true;
@@ -62,7 +73,7 @@ static bool take_stretch(struct gi_speech_stream *stream, struct glinfer_error *
     memset(stream->tail, 0, sizeof(stream->tail));
     if (n_after > 0) {
         memcpy(stream->tail, gi_listener_samples(&stream->listener, end),
-               (n_after < GI_STREAM_GAP ? (size_t)n_after : GI_STREAM_GAP) * sizeof(float));
+               (n_after < GI_STREAM_TAIL ? (size_t)n_after : GI_STREAM_TAIL) * sizeof(float));
     }
     stream->has_sound = true;
     stream->has_stretch = false;

@@ -1,13 +1,16 @@
 // The sound that windows are cut from, and how it comes from a stream of samples: stretches of
-// speech are joined to one sound with short silences between them, or each is a sound of its own;
-// without a VAD the stream is the sound.
+// speech are joined to one sound with silences of at most a second between them, or each is a sound
+// of its own; without a VAD the stream is the sound.
 #ifndef GI_SPEECH_SPEECH_STREAM_H
 #define GI_SPEECH_SPEECH_STREAM_H
 
 #include "speech/stream/listener.h"
 #include "speech/stream/time_map.h"
 
-enum { GI_STREAM_GAP = GI_MEL_RATE / 10 }; // samples of overlap, and of silence, when joined
+enum {
+    GI_STREAM_TAIL = GI_MEL_RATE / 10,      // samples after a stretch that are kept when joined,
+    GI_STREAM_SILENCE = 9 * GI_STREAM_TAIL, // and most of silence, as long as the stream's gap
+};
 
 // Zero-initialise, set the settings of listener and sound, and is_by_stretch.
 struct gi_speech_stream {
@@ -18,7 +21,7 @@ struct gi_speech_stream {
     bool has_sound;         // that is to be transcribed
     bool has_stretch;       // that is complete, but not in the sound
     struct gi_stretch stretch;
-    float tail[GI_STREAM_GAP]; // samples after the latest stretch in the sound
+    float tail[GI_STREAM_TAIL]; // samples after the latest stretch in the sound
 };
 
 // Listens to at most n_windows windows of the VAD, and drops samples that nobody needs any more.

@@ -90,24 +90,44 @@ TEST(stretches_wait_for_their_turn)
     gi_stream_finish(&stream);
 }
 
-TEST(stretches_are_joined)
+// Joins two stretches with n_pause half seconds of silence between them.
+static void join(size_t n_pause, bool is_cut)
 {
     struct gi_speech_stream stream = make(false);
-    for (int i = 0; i < 12; i++) {
-        push(&stream, i == 1 || i == 4 || i == 5);
+    push(&stream, false);
+    push(&stream, true);
+    for (size_t i = 0; i < n_pause; i++) {
+        push(&stream, false);
+    }
+    push(&stream, true);
+    push(&stream, true);
+    for (int i = 0; i < 6; i++) {
+        push(&stream, false);
     }
     assert_false(gi_stream_is_final(&stream));
     assert_true(take(&stream));
     const uint64_t n_first = stream.sound.n_samples;
     assert_true(take(&stream));
-    assert_in_range(stream.sound.n_samples, n_first + 2 * GI_STREAM_GAP + RATE,
-                    n_first + 2 * GI_STREAM_GAP + RATE + 2 * 480 + 2 * GI_VAD_WINDOW);
     assert_int_equal(stream.map.count, 2);
-    assert_int_equal(stream.map.data[1].at, n_first + 2 * GI_STREAM_GAP);
+    const struct gi_time_piece *pieces = stream.map.data;
+    const uint64_t gap = pieces[1].begin - pieces[0].begin - pieces[0].size;
+    const uint64_t most = GI_STREAM_TAIL + GI_STREAM_SILENCE;
+    assert_int_equal(gap > most, is_cut);
+    assert_int_equal(pieces[1].at, n_first + (is_cut ? most : gap));
+    assert_int_equal(stream.sound.n_samples, pieces[1].at + pieces[1].size);
+    assert_in_range(pieces[1].size, RATE, RATE + 2 * 480 + 2 * GI_VAD_WINDOW);
     stream.listener.is_ended = true;
     push(&stream, false);
     assert_true(gi_stream_is_final(&stream));
     gi_stream_finish(&stream);
+}
+
+TEST(stretches_are_joined_by_their_pause_up_to_a_second)
+{
+    join(1, false);
+    join(2, false);
+    join(3, true);
+    join(20, true);
 }
 
 RUN_TESTS(prepare, finish)
