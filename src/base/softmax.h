@@ -10,7 +10,7 @@ static inline void gi_softmax(float *scores, uint32_t n)
 {
     double largest = -INFINITY, sum = 0;
     for (uint32_t i = 0; i < n; i++) {
-        largest = fmax(largest, (double)scores[i]);
+        largest = scores[i] > largest ? scores[i] : largest; // GCC 12 for arm64 fails on fmax
     }
     for (uint32_t i = 0; i < n; i++) {
         sum += exp((double)scores[i] - largest);
