@@ -15,22 +15,6 @@ static const char *known_name(const char *name)
     return dot ? dot + 1 : arrow ? arrow + 1 : name;
 }
 
-bool gi_check_set(const void *argument, const char *name, const char *function,
-                  struct glinfer_error *err)
-{
-    return argument || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "%s: %s is NULL",
-                                    known_function(function), known_name(name));
-}
-
-bool gi_check_enum(int64_t value, int64_t last, const char *name, const char *function,
-                   struct glinfer_error *err)
-{
-    return (value >= 0 && value <= last) ||
-           gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "%s: %s is %lld, expected 0 to %lld",
-                        known_function(function), known_name(name), (long long)value,
-                        (long long)last);
-}
-
 bool gi_check_number(const char *name, double value, double least, double most,
                      struct glinfer_error *err)
 {
@@ -52,27 +36,64 @@ static size_t read_size(const void *sized)
     return size;
 }
 
-bool gi_sized_check(const void *sized, const char *name, const char *function,
-                    struct glinfer_error *err)
+static bool refuse_null(const char *function, const char *name, const char *index,
+                        struct glinfer_error *err)
 {
-    return !sized || is_size(read_size(sized)) ||
-           gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                        "%s: invalid struct_size of %s: %zu; set it with the _init function or "
-                        "sizeof",
-                        known_function(function), known_name(name), read_size(sized));
+    return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT, "%s: %s%s is NULL", function, name,
+                        index);
 }
 
-bool gi_sized_take(void *own, size_t size, const void *params, const char *name,
-                   const char *function, struct glinfer_error *err)
+static bool take_struct(const struct gi_argument *argument, const char *function, const char *name,
+                        struct glinfer_error *err)
 {
-    if (!gi_sized_check(params, name, function, err)) {
-        return false;
+    const size_t known = argument->value ? read_size(argument->value) : 0;
+    if (argument->value && !is_size(known)) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "%s: invalid struct_size of %s: %zu; set it with the _init function or "
+                            "sizeof",
+                            function, name, known);
     }
-    if (params) {
-        const size_t known = read_size(params);
-        memcpy(own, params, known < size ? known : size);
+    if (argument->own && argument->value) {
+        const size_t size = (size_t)argument->n;
+        memcpy(argument->own, argument->value, known < size ? known : size);
     }
     return true;
+}
+
+static bool check(const struct gi_argument *argument, const char *function,
+                  struct glinfer_error *err)
+{
+    const char *const *strings = argument->value;
+    const char *name = known_name(argument->name);
+    switch (argument->kind) {
+    case GI_ARGUMENT_SET:
+        return argument->n || refuse_null(function, name, "", err);
+    case GI_ARGUMENT_STRINGS:
+        for (uint64_t i = 0; i < (uint64_t)argument->n; i++) {
+            if (!strings || !strings[i]) {
+                return refuse_null(function, name, strings ? "[i]" : "", err);
+            }
+        }
+        return true;
+    case GI_ARGUMENT_ENUM:
+        return (argument->n >= 0 && argument->n <= argument->last) ||
+               gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "%s: %s is %lld, expected 0 to %lld", function, name,
+                            (long long)argument->n, (long long)argument->last);
+    case GI_ARGUMENT_STRUCT:
+        return take_struct(argument, function, name, err);
+    }
+    return true;
+}
+
+bool gi_check(struct glinfer_error *err, const char *function, const struct gi_argument *arguments,
+              size_t n)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = check(&arguments[i], known_function(function), err);
+    }
+    return ok;
 }
 
 void gi_sized_give(void *out, const void *full, size_t size)

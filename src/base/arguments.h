@@ -6,33 +6,51 @@
 
 #include "base/error.h"
 
-// False with INVALID_ARGUMENT if the argument is NULL.
-#define GI_CHECK_SET(argument, err) gi_check_set((argument), #argument, __func__, (err))
-// False with INVALID_ARGUMENT if an array of n elements is NULL although n is not 0.
-#define GI_CHECK_ARRAY(argument, n, err)                                                           \
-    gi_check_set((n) ? (argument) : (const void *)"", #argument, __func__, (err))
-// False with INVALID_ARGUMENT if value is not one of an enum that begins with 0 and ends with last.
-#define GI_CHECK_ENUM(value, last, err)                                                            \
-    gi_check_enum((int64_t)(value), (last), #value, __func__, (err))
+enum gi_argument_kind {
+    GI_ARGUMENT_SET,
+    GI_ARGUMENT_STRINGS,
+    GI_ARGUMENT_ENUM,
+    GI_ARGUMENT_STRUCT,
+};
+
+struct gi_argument {
+    enum gi_argument_kind kind;
+    const char *name;
+    int64_t n;         // SET: 0 if it is NULL; ENUM: its value; STRINGS: their number
+    int64_t last;      // ENUM: its greatest value
+    const void *value; // STRINGS: the array; STRUCT: the caller's, which may be NULL
+    void *own;         // STRUCT: where to copy it, n bytes; NULL: it is not copied
+};
+
+// A pointer, which must not be NULL.
+#define GI_SET(pointer) ((struct gi_argument){.name = #pointer, .n = (pointer) != NULL})
+// An array, which may be NULL if it has no elements.
+#define GI_ARRAY(array, count) ((struct gi_argument){.name = #array, .n = (array) || (count) == 0})
+// An array of strings, none of which is NULL.
+#define GI_STRINGS(array, count)                                                                   \
+    ((struct gi_argument){GI_ARGUMENT_STRINGS, #array, (int64_t)(count), .value = (array)})
+// One of an enum that begins with 0 and ends with `greatest`.
+#define GI_ENUM(constant, greatest)                                                                \
+    ((struct gi_argument){GI_ARGUMENT_ENUM, #constant, (int64_t)(constant), .last = (greatest)})
+// A struct with a known struct_size, or NULL: one to be filled, and one that is copied up to its
+// struct_size to *to, whose rest is kept.
+#define GI_SIZED(out) ((struct gi_argument){GI_ARGUMENT_STRUCT, #out, .value = (out)})
+#define GI_COPY(to, params)                                                                        \
+    ((struct gi_argument){GI_ARGUMENT_STRUCT, #params, sizeof(*(to)), .value = (params),           \
+                          .own = (to)})
+
+// Checks arguments in order. All are evaluated before: members of a struct are checked in a call
+// after that of the struct.
+#define GI_CHECK(err, ...)                                                                         \
+    gi_check((err), __func__, (const struct gi_argument[]){__VA_ARGS__},                           \
+             sizeof((const struct gi_argument[]){__VA_ARGS__}) / sizeof(struct gi_argument))
+bool gi_check(struct glinfer_error *err, const char *function, const struct gi_argument *arguments,
+              size_t n);
+
 // False with INVALID_ARGUMENT if value, whose name is given, is not from least to most, or not a
 // number. Bounds such as 0.99 are compared as floats, as callers have them.
 bool gi_check_number(const char *name, double value, double least, double most,
                      struct glinfer_error *err);
-// Copies params, which may be NULL, up to its struct_size to *own, whose rest is kept. Fails with
-// INVALID_ARGUMENT if params->struct_size is unknown.
-#define GI_TAKE(own, params, err)                                                                  \
-    gi_sized_take((own), sizeof(*(own)), (params), #params, __func__, (err))
-// Fails with INVALID_ARGUMENT if out, a struct to be filled, has an unknown struct_size.
-#define GI_CHECK_SIZED(out, err) gi_sized_check((out), #out, __func__, (err))
-
-bool gi_check_set(const void *argument, const char *name, const char *function,
-                  struct glinfer_error *err);
-bool gi_check_enum(int64_t value, int64_t last, const char *name, const char *function,
-                   struct glinfer_error *err);
-bool gi_sized_check(const void *sized, const char *name, const char *function,
-                    struct glinfer_error *err);
-bool gi_sized_take(void *own, size_t size, const void *params, const char *name,
-                   const char *function, struct glinfer_error *err);
 // Copies full, which has size bytes, up to out->struct_size to out, whose struct_size does not
 // change. Does nothing if out is NULL or its struct_size is unknown.
 void gi_sized_give(void *out, const void *full, size_t size);

@@ -53,14 +53,9 @@ static bool check_params(const struct glinfer_session *session,
                             "temperature, top_p or min_p is not a number");
     }
     if (!gi_samplers_check(params, (uint32_t)n_vocab, err) || !gi_constraint_check(params, err) ||
-        !GI_CHECK_ARRAY(params->stop, params->n_stop, err) ||
-        !GI_CHECK_ENUM(params->context_full, GLINFER_CONTEXT_FULL_SHIFT, err)) {
+        !GI_CHECK(err, GI_STRINGS(params->stop, params->n_stop),
+                  GI_ENUM(params->context_full, GLINFER_CONTEXT_FULL_SHIFT))) {
         return false;
-    }
-    for (size_t i = 0; i < params->n_stop; i++) {
-        if (!GI_CHECK_SET(params->stop[i], err)) {
-            return false;
-        }
     }
     if (params->resume && !session->broken.is_there) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
@@ -157,7 +152,7 @@ struct gi_answer *gi_answer_create(struct glinfer_session *session,
                                    struct glinfer_error *err)
 {
     struct glinfer_generate_params own = {0};
-    if (!GI_TAKE(&own, params, err) || !check_params(session, &own, err)) {
+    if (!GI_CHECK(err, GI_COPY(&own, params)) || !check_params(session, &own, err)) {
         return NULL;
     }
     struct gi_answer *answer = gi_array_zeroed(1, sizeof(*answer), "an answer", err);

@@ -27,21 +27,11 @@ bool gi_constraint_check(const struct glinfer_generate_params *params, struct gl
     if (!params->grammar) {
         return true;
     }
-    if (!GI_TAKE(&own, params->grammar, err) ||
-        !GI_CHECK_ARRAY(own.trigger_words, own.n_trigger_words, err) ||
-        !GI_CHECK_ARRAY(own.trigger_tokens, own.n_trigger_tokens, err) ||
-        !GI_CHECK_ARRAY(own.schemas, own.n_schemas, err)) {
+    if (!GI_CHECK(err, GI_COPY(&own, params->grammar)) ||
+        !GI_CHECK(err, GI_STRINGS(own.trigger_words, own.n_trigger_words),
+                  GI_ARRAY(own.trigger_tokens, own.n_trigger_tokens),
+                  GI_STRINGS(own.schemas, own.n_schemas))) {
         return false;
-    }
-    for (size_t i = 0; i < own.n_schemas; i++) {
-        if (!GI_CHECK_SET(own.schemas[i], err)) {
-            return false;
-        }
-    }
-    for (size_t i = 0; i < own.n_trigger_words; i++) {
-        if (!GI_CHECK_SET(own.trigger_words[i], err)) {
-            return false;
-        }
     }
     if (!own.gbnf == !own.json_schema) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
@@ -178,7 +168,7 @@ bool gi_constraint_try(const struct glinfer_grammar *grammar, struct glinfer_err
     const struct gi_grammar_names names = {.find = find_any, .n_tokens = INT32_MAX};
     const struct glinfer_generate_params params = {.grammar = grammar};
     struct glinfer_grammar own = {0};
-    if (!gi_constraint_check(&params, err) || !GI_TAKE(&own, grammar, err)) {
+    if (!gi_constraint_check(&params, err) || !GI_CHECK(err, GI_COPY(&own, grammar))) {
         return false;
     }
     struct gi_grammar *read = read_grammar(&own, &names, NULL, err);
@@ -241,7 +231,7 @@ static bool create(struct glinfer_session *session, const struct glinfer_grammar
 bool gi_constraint_is(const struct gi_constraint *constraint, const struct glinfer_grammar *grammar)
 {
     struct glinfer_grammar own = {0};
-    if (!constraint || !GI_TAKE(&own, grammar, NULL)) {
+    if (!constraint || !GI_CHECK(NULL, GI_COPY(&own, grammar))) {
         return false;
     }
     const struct gi_hash key = hash_text(&own);
@@ -252,7 +242,7 @@ bool gi_constraint_begin(struct glinfer_session *session, const struct glinfer_g
                          struct glinfer_error *err)
 {
     struct glinfer_grammar own = {0};
-    if (!GI_TAKE(&own, grammar, err)) {
+    if (!GI_CHECK(err, GI_COPY(&own, grammar))) {
         return false;
     }
     if (session->constraint && !gi_constraint_is(session->constraint, grammar)) {

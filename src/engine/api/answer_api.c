@@ -56,7 +56,7 @@ bool glinfer_generate(struct glinfer_session *session, const struct glinfer_gene
                       struct glinfer_stats *stats, struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(session, err) || !GI_CHECK_SIZED(stats, err) || !can_begin(session, err)) {
+    if (!GI_CHECK(err, GI_SET(session), GI_SIZED(stats)) || !can_begin(session, err)) {
         return false;
     }
     struct gi_answer *answer = gi_answer_create(session, params, err);
@@ -255,7 +255,7 @@ static bool take_turns(struct glinfer_device *device, uint64_t until_ns,
 
 int glinfer_device_fd(struct glinfer_device *device, struct glinfer_error *err)
 {
-    if (!GI_CHECK_SET(device, err)) {
+    if (!GI_CHECK(err, GI_SET(device))) {
         return -1;
     }
     if (device->wake_fd < 0 && gi_wake_open(device, err)) {
@@ -270,7 +270,7 @@ bool glinfer_begin(struct glinfer_session *session, const struct glinfer_generat
                    struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(session, err) || !can_begin(session, err)) {
+    if (!GI_CHECK(err, GI_SET(session)) || !can_begin(session, err)) {
         return false;
     }
     struct gi_answer *answer = gi_answer_create(session, params, err);
@@ -304,7 +304,7 @@ bool glinfer_step(struct glinfer_device *device, uint32_t budget_us, struct glin
 {
     struct glinfer_event full = {0};
     const uint64_t until_ns = gi_clock_ns() + budget_us * UINT64_C(1000);
-    if (!GI_CHECK_SET(device, err) || !GI_CHECK_SET(event, err) || !GI_CHECK_SIZED(event, err)) {
+    if (!GI_CHECK(err, GI_SET(device), GI_SET(event), GI_SIZED(event))) {
         return false;
     }
     gi_sized_give(event, &full, sizeof(full));
@@ -326,5 +326,5 @@ bool glinfer_step(struct glinfer_device *device, uint32_t budget_us, struct glin
 
 bool glinfer_grammar_check(const struct glinfer_grammar *grammar, struct glinfer_error *err)
 {
-    return GI_CHECK_SET(grammar, err) && gi_constraint_try(grammar, err);
+    return GI_CHECK(err, GI_SET(grammar)) && gi_constraint_try(grammar, err);
 }

@@ -39,7 +39,7 @@ struct glinfer_device *glinfer_device_create(const struct glinfer_device_params 
 {
     struct glinfer_device_params own = {0};
     struct gi_settings settings;
-    if (!GI_TAKE(&own, params, err)) {
+    if (!GI_CHECK(err, GI_COPY(&own, params))) {
         return NULL;
     }
     gi_settings_read(&settings, &(struct gi_log){own.log, own.log_user});
@@ -55,8 +55,8 @@ bool glinfer_device_set_host(struct glinfer_device *device, const struct glinfer
                              struct glinfer_error *err)
 {
     struct glinfer_host_gl own = {.struct_size = sizeof(own)};
-    if (!GI_CHECK_SET(device, err) || !GI_CHECK_SET(host, err) || !gi_device_is_free(device, err) ||
-        !GI_TAKE(&own, host, err) || !GI_CHECK_SET(host->display, err)) {
+    if (!GI_CHECK(err, GI_SET(device), GI_SET(host)) || !gi_device_is_free(device, err) ||
+        !GI_CHECK(err, GI_COPY(&own, host), GI_SET(host->display))) {
         return false;
     }
     if (!device->host.display) {
@@ -166,7 +166,7 @@ size_t glinfer_device_list(const struct glinfer_device_params *params,
 {
     enum { MAX_CANDIDATES = 64 };
     struct glinfer_device_params own = {0};
-    if (!GI_TAKE(&own, params, NULL)) {
+    if (!GI_CHECK(NULL, GI_COPY(&own, params))) {
         return 0;
     }
     struct gi_platform_candidate candidates[MAX_CANDIDATES];

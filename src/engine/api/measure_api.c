@@ -15,7 +15,7 @@ bool glinfer_tune(struct glinfer_session *session, const struct glinfer_tune_par
     struct glinfer_tune_params own = {0};
     struct glinfer_tune_stats full = {0};
     struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(session, err) || !GI_TAKE(&own, params, err) || !GI_CHECK_SIZED(stats, err) ||
+    if (!GI_CHECK(err, GI_SET(session), GI_COPY(&own, params), GI_SIZED(stats)) ||
         !gi_call_begin_any(session, &saved, err)) {
         return false;
     }
@@ -42,7 +42,7 @@ size_t glinfer_device_tuning(const struct glinfer_device *device, glinfer_tuned_
 
 bool glinfer_device_reset_tuning(struct glinfer_device *device, struct glinfer_error *err)
 {
-    if (!GI_CHECK_SET(device, err)) {
+    if (!GI_CHECK(err, GI_SET(device))) {
         return false;
     }
     gi_tuning_clear(device->tuning);
@@ -59,7 +59,7 @@ bool glinfer_profile(struct glinfer_session *session, const struct glinfer_profi
     struct glinfer_profile_params own = {0};
     struct glinfer_profile_stats full = {0};
     struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(session, err) || !GI_TAKE(&own, params, err) || !GI_CHECK_SIZED(stats, err) ||
+    if (!GI_CHECK(err, GI_SET(session), GI_COPY(&own, params), GI_SIZED(stats)) ||
         !gi_call_begin_any(session, &saved, err)) {
         return false;
     }
@@ -76,7 +76,7 @@ bool glinfer_device_measure(struct glinfer_device *device, struct glinfer_device
 {
     struct glinfer_device_rates full = {0};
     struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(device, err) || !GI_CHECK_SET(rates, err) || !GI_CHECK_SIZED(rates, err) ||
+    if (!GI_CHECK(err, GI_SET(device), GI_SET(rates), GI_SIZED(rates)) ||
         !gi_device_enter(device, &saved, err)) {
         return false;
     }

@@ -6,18 +6,19 @@
 static bool take_params(struct glinfer_model_params *own, struct glinfer_source *source,
                         const struct glinfer_model_params *params, struct glinfer_error *err)
 {
-    if (!GI_TAKE(own, params, err) || !GI_CHECK_ENUM(own->type_k, GLINFER_CACHE_Q4_0, err) ||
-        !GI_CHECK_ENUM(own->type_v, GLINFER_CACHE_Q4_0, err)) {
+    if (!GI_CHECK(err, GI_COPY(own, params)) ||
+        !GI_CHECK(err, GI_ENUM(own->type_k, GLINFER_CACHE_Q4_0),
+                  GI_ENUM(own->type_v, GLINFER_CACHE_Q4_0))) {
         return false;
     }
     if (!own->source) {
         *source = *GI_SOURCE_PATH(own->path);
-        return GI_CHECK_SET(own->path, err);
+        return GI_CHECK(err, GI_SET(own->path));
     }
     *source = (struct glinfer_source){.struct_size = sizeof(*source)};
     return (!own->path || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                                        "a model has a path and a source: set one of them")) &&
-           GI_TAKE(source, own->source, err);
+           GI_CHECK(err, GI_COPY(source, own->source));
 }
 
 bool glinfer_model_inspect(const struct glinfer_model_params *params,
@@ -26,8 +27,8 @@ bool glinfer_model_inspect(const struct glinfer_model_params *params,
     struct glinfer_model_params own = {0};
     struct glinfer_source source;
     struct glinfer_model_info full = {0};
-    if (!GI_CHECK_SET(info, err) || !GI_CHECK_SIZED(info, err) ||
-        !take_params(&own, &source, params, err) || !gi_model_inspect(&source, &own, &full, err)) {
+    if (!GI_CHECK(err, GI_SET(info), GI_SIZED(info)) || !take_params(&own, &source, params, err) ||
+        !gi_model_inspect(&source, &own, &full, err)) {
         return false;
     }
     gi_sized_give(info, &full, sizeof(full));
@@ -40,7 +41,7 @@ struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
 {
     struct glinfer_model_params own = {0};
     struct glinfer_source source;
-    if (!GI_CHECK_SET(device, err) || !take_params(&own, &source, params, err) ||
+    if (!GI_CHECK(err, GI_SET(device)) || !take_params(&own, &source, params, err) ||
         !gi_device_is_free(device, err)) {
         return NULL;
     }

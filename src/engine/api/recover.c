@@ -32,7 +32,7 @@ static bool restore_sessions(struct glinfer_model *model, struct glinfer_error *
 bool glinfer_device_recover(struct glinfer_device *device, glinfer_progress_fn progress, void *user,
                             struct glinfer_error *err)
 {
-    if (!GI_CHECK_SET(device, err) || !gi_device_is_free(device, err)) {
+    if (!GI_CHECK(err, GI_SET(device)) || !gi_device_is_free(device, err)) {
         return false;
     }
     for (const struct glinfer_model *model = device->models; model; model = model->next) {

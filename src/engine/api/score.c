@@ -223,16 +223,16 @@ static bool check_and_score(struct glinfer_session *session, const int32_t *ids,
                               .logprobs = logprobs,
                               .top = top,
                               .n_top = n_top};
-    if (!GI_CHECK_SET(session, err) || !GI_CHECK_ARRAY(ids, n, err) ||
-        !GI_CHECK_ARRAY(logprobs, n, err) || !gi_model_check_decoder(session->model, err)) {
+    if (!GI_CHECK(err, GI_SET(session), GI_ARRAY(ids, n), GI_ARRAY(logprobs, n)) ||
+        !gi_model_check_decoder(session->model, err)) {
         return false;
     }
     if (n < 2) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "scoring takes at least two tokens");
     }
-    return gi_text_run_check(&scoring.run) && GI_CHECK_ARRAY(top, n_top, err) &&
-           GI_CHECK_ENUM(n_top, session->model->hparams.n_vocab, err) &&
+    return gi_text_run_check(&scoring.run) &&
+           GI_CHECK(err, GI_ARRAY(top, n_top), GI_ENUM(n_top, session->model->hparams.n_vocab)) &&
            gi_text_run_call(&scoring.run, score);
 }
 

@@ -9,9 +9,9 @@ static bool check_params(const struct glinfer_model *model,
                          const struct glinfer_session_params *params, struct glinfer_error *err)
 {
     const bool is_long = params->n_batch > GI_MAX_BATCH && !model->hparams.is_encoder;
-    if (!GI_CHECK_ENUM(params->type_k, GLINFER_CACHE_Q4_0, err) ||
-        !GI_CHECK_ENUM(params->type_v, GLINFER_CACHE_Q4_0, err) ||
-        !GI_CHECK_ENUM(params->precision, GLINFER_PRECISION_F16, err)) {
+    if (!GI_CHECK(err, GI_ENUM(params->type_k, GLINFER_CACHE_Q4_0),
+                  GI_ENUM(params->type_v, GLINFER_CACHE_Q4_0),
+                  GI_ENUM(params->precision, GLINFER_PRECISION_F16))) {
         return false;
     }
     if (is_long || params->chain_length > GI_MAX_CHAIN) {
@@ -48,8 +48,8 @@ static bool create(struct glinfer_model *model, const struct glinfer_session_par
 {
     struct glinfer_session_params own = {0};
     struct glinfer_generate_params expected = {0};
-    if (!GI_CHECK_SET(model, err) || !GI_TAKE(&own, params, err) ||
-        !GI_TAKE(&expected, own.expected, err) || !check_params(model, &own, err)) {
+    if (!GI_CHECK(err, GI_SET(model), GI_COPY(&own, params)) ||
+        !GI_CHECK(err, GI_COPY(&expected, own.expected)) || !check_params(model, &own, err)) {
         return false;
     }
     const bool is_measured = own.allows_speech && model->info.is_speech && n == 1;
@@ -79,7 +79,7 @@ bool glinfer_sessions_create(struct glinfer_model *model,
                              const struct glinfer_session_params *params, uint32_t n,
                              struct glinfer_session **sessions, struct glinfer_error *err)
 {
-    if (!GI_CHECK_SET(sessions, err)) {
+    if (!GI_CHECK(err, GI_SET(sessions))) {
         return false;
     }
     if (n == 0 || n > GI_MAX_ROWS) {
@@ -97,8 +97,8 @@ bool glinfer_session_prepare(struct glinfer_session *session,
     struct glinfer_generate_params own = {0};
     struct glinfer_prepared full = {0};
     struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(session, err) || !GI_TAKE(&own, params, err) ||
-        !GI_CHECK_SIZED(prepared, err) || !gi_call_begin(session, &saved, err)) {
+    if (!GI_CHECK(err, GI_SET(session), GI_COPY(&own, params), GI_SIZED(prepared)) ||
+        !gi_call_begin(session, &saved, err)) {
         return false;
     }
     const bool ok = gi_session_prepare(session, &own, true, true, err);

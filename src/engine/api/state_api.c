@@ -110,7 +110,7 @@ bool glinfer_session_copy(struct glinfer_session *to, struct glinfer_session *fr
                           struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(to, err) || !GI_CHECK_SET(from, err)) {
+    if (!GI_CHECK(err, GI_SET(to), GI_SET(from))) {
         return false;
     }
     const uint32_t n_past = from->sequence.n_past;
@@ -156,8 +156,7 @@ bool glinfer_session_save(struct glinfer_session *session, const char *path,
 {
     struct gi_platform_saved saved;
     struct gi_new_file file;
-    if (!GI_CHECK_SET(session, err) || !GI_CHECK_SET(path, err) ||
-        !gi_call_begin(session, &saved, err)) {
+    if (!GI_CHECK(err, GI_SET(session), GI_SET(path)) || !gi_call_begin(session, &saved, err)) {
         return false;
     }
     struct gi_state_writer writer = {.file = &file};
@@ -172,9 +171,8 @@ bool glinfer_session_save_memory(struct glinfer_session *session, void *data, si
                                  size_t *size, struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(session, err) || !GI_CHECK_SET(size, err) ||
-        !GI_CHECK_ARRAY(data, cap, err) || !gi_device_is_free(session->model->device, err) ||
-        !gi_session_check_idle(session, err)) {
+    if (!GI_CHECK(err, GI_SET(session), GI_SET(size), GI_ARRAY(data, cap)) ||
+        !gi_device_is_free(session->model->device, err) || !gi_session_check_idle(session, err)) {
         return false;
     }
     gi_sequence_settle(&session->sequence);
@@ -251,7 +249,7 @@ bool glinfer_session_load(struct glinfer_session *session, const char *path,
                           struct glinfer_error *err)
 {
     struct gi_source source;
-    if (!GI_CHECK_SET(session, err) || !GI_CHECK_SET(path, err) ||
+    if (!GI_CHECK(err, GI_SET(session), GI_SET(path)) ||
         !gi_source_open(&source, GI_SOURCE_PATH(path), err)) {
         return false;
     }
@@ -263,7 +261,7 @@ bool glinfer_session_load(struct glinfer_session *session, const char *path,
 bool glinfer_session_load_memory(struct glinfer_session *session, const void *data, size_t size,
                                  struct glinfer_error *err)
 {
-    if (!GI_CHECK_SET(session, err) || !GI_CHECK_ARRAY(data, size, err)) {
+    if (!GI_CHECK(err, GI_SET(session), GI_ARRAY(data, size))) {
         return false;
     }
     const struct gi_source source = {

@@ -251,10 +251,9 @@ bool glinfer_embed(struct glinfer_session *session, const int32_t *ids, size_t n
     struct glinfer_embed_params own = {0};
     struct text text = {.run = {session, ids, n, "the embedding", .err = err, .take = take_batch},
                         .values = values};
-    if (!GI_CHECK_SET(session, err) || !GI_CHECK_SET(n_values, err) ||
-        !GI_CHECK_ARRAY(ids, n, err) || !GI_CHECK_ARRAY(values, cap, err) ||
-        !GI_TAKE(&own, params, err) || !GI_CHECK_ENUM(own.pooling, GLINFER_POOLING_RANK, err) ||
-        !check_text(&text.run) ||
+    if (!GI_CHECK(err, GI_SET(session), GI_SET(n_values), GI_ARRAY(ids, n), GI_ARRAY(values, cap),
+                  GI_COPY(&own, params)) ||
+        !GI_CHECK(err, GI_ENUM(own.pooling, GLINFER_POOLING_RANK)) || !check_text(&text.run) ||
         !choose_pooling(session->model, own.pooling, &text.pooling, err)) {
         return false;
     }

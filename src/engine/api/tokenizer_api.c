@@ -27,15 +27,14 @@ static struct glinfer_tokenizer *load_tokenizer(const struct glinfer_source *sou
 
 struct glinfer_tokenizer *glinfer_tokenizer_load(const char *path, struct glinfer_error *err)
 {
-    return GI_CHECK_SET(path, err) ? load_tokenizer(GI_SOURCE_PATH(path), err) : NULL;
+    return GI_CHECK(err, GI_SET(path)) ? load_tokenizer(GI_SOURCE_PATH(path), err) : NULL;
 }
 
 struct glinfer_tokenizer *glinfer_tokenizer_load_source(const struct glinfer_source *source,
                                                         struct glinfer_error *err)
 {
     struct glinfer_source own = {.struct_size = sizeof(own)};
-    return GI_CHECK_SET(source, err) && GI_TAKE(&own, source, err) ? load_tokenizer(&own, err)
-                                                                   : NULL;
+    return GI_CHECK(err, GI_SET(source), GI_COPY(&own, source)) ? load_tokenizer(&own, err) : NULL;
 }
 
 void glinfer_tokenizer_destroy(struct glinfer_tokenizer **tokenizer)
@@ -65,9 +64,8 @@ bool glinfer_tokenize(const struct glinfer_tokenizer *tokenizer, const char *tex
 {
     const unsigned known = GLINFER_TOKENIZE_NO_BOS | GLINFER_TOKENIZE_NO_SPECIAL;
     struct gi_ids list = {0};
-    if (!GI_CHECK_SET(tokenizer, err) || !GI_CHECK_ARRAY(text, size, err) ||
-        !GI_CHECK_ARRAY(ids, cap, err) || !GI_CHECK_SET(n, err) ||
-        !GI_CHECK_ENUM(flags, known, err)) {
+    if (!GI_CHECK(err, GI_SET(tokenizer), GI_ARRAY(text, size), GI_ARRAY(ids, cap), GI_SET(n),
+                  GI_ENUM(flags, known))) {
         return false;
     }
     const bool ok = gi_tokenizer_encode(tokenizer->core, (struct gi_text){text, size},
@@ -81,9 +79,8 @@ bool glinfer_tokenize_pair(const struct glinfer_tokenizer *tokenizer, const char
                            size_t cap, size_t *n, struct glinfer_error *err)
 {
     struct gi_ids list = {0};
-    if (!GI_CHECK_SET(tokenizer, err) || !GI_CHECK_ARRAY(query, query_size, err) ||
-        !GI_CHECK_ARRAY(text, size, err) || !GI_CHECK_ARRAY(ids, cap, err) ||
-        !GI_CHECK_SET(n, err)) {
+    if (!GI_CHECK(err, GI_SET(tokenizer), GI_ARRAY(query, query_size), GI_ARRAY(text, size),
+                  GI_ARRAY(ids, cap), GI_SET(n))) {
         return false;
     }
     const bool ok = gi_tokenizer_encode_pair(tokenizer->core, (struct gi_text){query, query_size},
@@ -106,12 +103,12 @@ bool glinfer_chat_tokenize(const struct glinfer_tokenizer *tokenizer,
                            size_t cap, size_t *n, struct glinfer_error *err)
 {
     struct gi_ids list = {0};
-    if (!GI_CHECK_SET(tokenizer, err) || !GI_CHECK_ARRAY(messages, n_messages, err) ||
-        !GI_CHECK_ARRAY(ids, cap, err) || !GI_CHECK_SET(n, err)) {
+    if (!GI_CHECK(err, GI_SET(tokenizer), GI_ARRAY(messages, n_messages), GI_ARRAY(ids, cap),
+                  GI_SET(n))) {
         return false;
     }
     for (size_t i = 0; i < n_messages; i++) {
-        if (!GI_CHECK_SET(messages[i].role, err) || !GI_CHECK_SET(messages[i].content, err)) {
+        if (!GI_CHECK(err, GI_SET(messages[i].role), GI_SET(messages[i].content))) {
             return false;
         }
     }
@@ -126,10 +123,9 @@ bool glinfer_chat_tokenize_json(const struct glinfer_tokenizer *tokenizer,
 {
     struct gi_ids list = {0};
     struct glinfer_chat_json own = {0};
-    if (!GI_CHECK_SET(tokenizer, err) || !GI_CHECK_SET(chat, err) || !GI_TAKE(&own, chat, err) ||
-        !GI_CHECK_SET(own.messages, err) ||
-        !GI_CHECK_ENUM(own.end, GLINFER_CHAT_END_MESSAGE, err) || !GI_CHECK_ARRAY(ids, cap, err) ||
-        !GI_CHECK_SET(n, err)) {
+    if (!GI_CHECK(err, GI_SET(tokenizer), GI_SET(chat), GI_COPY(&own, chat)) ||
+        !GI_CHECK(err, GI_SET(own.messages), GI_ENUM(own.end, GLINFER_CHAT_END_MESSAGE),
+                  GI_ARRAY(ids, cap), GI_SET(n))) {
         return false;
     }
     const bool ok = gi_tokenizer_encode_chat_json(tokenizer->core, &own, &list, err);

@@ -22,7 +22,8 @@ static bool take_all(struct glinfer_transcription_params *own, struct glinfer_so
                      const struct glinfer_transcription_params *params, struct glinfer_error *err)
 {
     glinfer_transcription_params_init(own);
-    return GI_TAKE(own, params, err) && (!own->vad || GI_TAKE(vad, own->vad, err));
+    return GI_CHECK(err, GI_COPY(own, params)) &&
+           (!own->vad || GI_CHECK(err, GI_COPY(vad, own->vad)));
 }
 
 struct glinfer_transcription *
@@ -32,7 +33,7 @@ glinfer_transcription_create(struct glinfer_model *model,
 {
     struct glinfer_transcription_params own;
     struct glinfer_source vad = {0};
-    if (!GI_CHECK_SET(model, err) || !take_all(&own, &vad, params, err) ||
+    if (!GI_CHECK(err, GI_SET(model)) || !take_all(&own, &vad, params, err) ||
         !gi_device_is_free(model->device, err)) {
         return NULL;
     }
@@ -63,7 +64,7 @@ void glinfer_transcription_destroy(struct glinfer_transcription **transcription)
 bool glinfer_transcription_feed(struct glinfer_transcription *transcription, const float *samples,
                                 size_t n, struct glinfer_error *err)
 {
-    return GI_CHECK_SET(transcription, err) && GI_CHECK_ARRAY(samples, n, err) &&
+    return GI_CHECK(err, GI_SET(transcription), GI_ARRAY(samples, n)) &&
            gi_transcriber_push(transcription->transcriber, samples, n, err);
 }
 
@@ -78,7 +79,7 @@ bool glinfer_transcription_step(struct glinfer_transcription *transcription, uin
                                 enum glinfer_transcription_state *state, struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!GI_CHECK_SET(transcription, err) || !GI_CHECK_SET(state, err) ||
+    if (!GI_CHECK(err, GI_SET(transcription), GI_SET(state)) ||
         !gi_device_enter(transcription->device, &saved, err)) {
         return false;
     }
@@ -95,8 +96,8 @@ bool glinfer_transcription_measure(struct glinfer_transcription *transcription, 
 {
     struct gi_platform_saved saved;
     struct glinfer_speech_times full = {0};
-    if (!GI_CHECK_SET(transcription, err) || !GI_CHECK_SET(times, err) ||
-        !GI_CHECK_SIZED(times, err) || !gi_device_enter(transcription->device, &saved, err)) {
+    if (!GI_CHECK(err, GI_SET(transcription), GI_SET(times), GI_SIZED(times)) ||
+        !gi_device_enter(transcription->device, &saved, err)) {
         return false;
     }
     struct glinfer_device *device = transcription->device;

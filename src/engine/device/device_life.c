@@ -103,7 +103,7 @@ static bool take_host(struct glinfer_device *device, const struct glinfer_device
                             "a device has a name and a host: set one of them");
     }
     device->host.struct_size = sizeof(device->host);
-    return GI_TAKE(&device->host, host, err) && GI_CHECK_SET(host->display, err);
+    return GI_CHECK(err, GI_COPY(&device->host, host), GI_SET(host->display));
 }
 
 bool gi_device_open(struct glinfer_device *device, const struct glinfer_device_params *params,

@@ -25,7 +25,7 @@ static bool read(struct gi_sampler_params *to, struct glinfer_samplers *own,
 {
     gi_sampler_params_init(to, n_vocab);
     glinfer_samplers_init(own);
-    if (!GI_TAKE(own, params->samplers, err) ||
+    if (!GI_CHECK(err, GI_COPY(own, params->samplers)) ||
         (own->order && !gi_sampler_order_parse(&to->order, own->order, err))) {
         return false;
     }
@@ -62,7 +62,7 @@ static bool check_biases(const struct glinfer_samplers *samplers, uint32_t n_voc
                             "invalid n_logit_bias %zu: expected at most %u", samplers->n_logit_bias,
                             UINT32_MAX);
     }
-    if (!GI_CHECK_ARRAY(samplers->logit_bias, samplers->n_logit_bias, err)) {
+    if (!GI_CHECK(err, GI_ARRAY(samplers->logit_bias, samplers->n_logit_bias))) {
         return false;
     }
     for (size_t i = 0; i < samplers->n_logit_bias; i++) {
@@ -89,12 +89,7 @@ static bool check_breakers(const struct glinfer_samplers *samplers, struct glinf
                             "invalid n_dry_breakers %zu: expected at most %d",
                             samplers->n_dry_breakers, MAX_BREAKERS);
     }
-    for (size_t i = 0; i < samplers->n_dry_breakers; i++) {
-        if (!GI_CHECK_SET(samplers->dry_breakers[i], err)) {
-            return false;
-        }
-    }
-    return true;
+    return GI_CHECK(err, GI_STRINGS(samplers->dry_breakers, samplers->n_dry_breakers));
 }
 
 bool gi_samplers_check(const struct glinfer_generate_params *params, uint32_t n_vocab,
@@ -103,8 +98,7 @@ bool gi_samplers_check(const struct glinfer_generate_params *params, uint32_t n_
     struct glinfer_samplers own;
     struct gi_sampler_params to;
     return read(&to, &own, params, n_vocab, 0, err) && check_numbers(&own, err) &&
-           check_biases(&own, n_vocab, err) &&
-           GI_CHECK_ARRAY(own.dry_breakers, own.n_dry_breakers, err) && check_breakers(&own, err);
+           check_biases(&own, n_vocab, err) && check_breakers(&own, err);
 }
 
 //-- the GPU's samplers ----------------------------------------------------------------------------
