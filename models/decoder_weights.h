@@ -1,7 +1,6 @@
 // Shared by families: tables of weights under the names that their files use, and the plainest
 // layers.
-#ifndef GI_MODELS_DECODER_WEIGHTS_H
-#define GI_MODELS_DECODER_WEIGHTS_H
+#pragma once
 
 #include "graph/model_family.h"
 
@@ -122,5 +121,3 @@ const struct gi_rope *gi_layer_rope(const struct gi_graph *graph, uint32_t layer
     .has_experts = true, GI_WEIGHTS(gi_expert_weights), GI_NORMS(gi_pre_norm_norms),               \
     .record_layer = gi_expert_record_layer
 #define GI_SANDWICH_BLOCKS GI_NORMS(gi_sandwich_norms), .record_layer = gi_sandwich_record_layer
-
-#endif

@@ -1,11 +1,8 @@
 // Every family that is known: CMake makes the list from the files of this folder.
-#ifndef GI_MODELS_FAMILIES_H
-#define GI_MODELS_FAMILIES_H
+#pragma once
 
 #include "graph/model_family.h"
 
 #include <stddef.h>
 
 extern const struct gi_model_family *const gi_model_families[]; // the last one is NULL
-
-#endif

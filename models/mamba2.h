@@ -1,6 +1,5 @@
 // Shared by families with Mamba-2 layers: their hyperparameters and tables' rows.
-#ifndef GI_MODELS_MAMBA2_H
-#define GI_MODELS_MAMBA2_H
+#pragma once
 
 #include "models/decoder_weights.h"
 
@@ -32,5 +31,3 @@ bool gi_mamba2_hparams(const struct gi_hparams_reader *reader, bool has_norm,
     {                                                                                              \
         GI_NORM_SKIP, "blk.%u.ssm_d", GI_DIM_STATE_RATES                                           \
     }
-
-#endif

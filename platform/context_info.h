@@ -1,6 +1,5 @@
 // Describes the current context and its abilities. Private to platform/.
-#ifndef GI_PLATFORM_CONTEXT_INFO_H
-#define GI_PLATFORM_CONTEXT_INFO_H
+#pragma once
 
 #include "platform/egl_util.h"
 
@@ -13,5 +12,3 @@ bool gi_context_has_reset(void);
 // Returns true if the context is one of OpenGL ES on the display, else false with NO_DEVICE.
 bool gi_context_check_api(const struct gi_egl_display *display, EGLContext context,
                           struct glinfer_error *err);
-
-#endif

@@ -3,8 +3,7 @@
 // translation of addresses (an H200 read 4.5 GB at 2.0 TB/s instead of 3.5). What the driver's own
 // libcuda allocates (cuMemCreate) lies in large pages. The library is looked for when it is needed,
 // without a header, a link or a CUDA context, and nothing is lost without it.
-#ifndef GI_PLATFORM_CUDA_LARGE_PAGES_H
-#define GI_PLATFORM_CUDA_LARGE_PAGES_H
+#pragma once
 
 #include "base/error.h"
 
@@ -27,5 +26,3 @@ void gi_cuda_pages_close(struct gi_cuda_pages *pages);
 // them, which the caller closes or gives to GL. Returns -1 with NO_MEMORY or DRIVER.
 int gi_cuda_pages_export(struct gi_cuda_pages *pages, uint64_t size, uint64_t *allocated,
                          struct glinfer_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // extension lookup and the names of EGL's errors, and the interface that a backend implements.
 // Private to platform/. A refusal is a sentence in NO_DEVICE that does not repeat the device's
 // name.
-#ifndef GI_PLATFORM_EGL_UTIL_H
-#define GI_PLATFORM_EGL_UTIL_H
+#pragma once
 
 #ifndef EGL_NO_X11
 #define EGL_NO_X11
@@ -83,5 +82,3 @@ struct gi_backend {
 extern const struct gi_backend gi_backend_gbm;
 extern const struct gi_backend gi_backend_device;
 extern const struct gi_backend gi_backend_surfaceless;
-
-#endif

@@ -1,7 +1,6 @@
 // Saves what compute work changes of a context, and restores it: for contexts of the host program.
 // Private to platform/. The context is current.
-#ifndef GI_PLATFORM_GL_STATE_H
-#define GI_PLATFORM_GL_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void gi_gl_state_save(struct gi_gl_state *state);
 // Puts all of it back, and raises the errors again that were pending: all but GL_OUT_OF_MEMORY,
 // which nothing raises harmlessly. Drops errors that are pending now.
 void gi_gl_state_restore(const struct gi_gl_state *state);
-
-#endif

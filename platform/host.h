@@ -1,7 +1,6 @@
 // The EGL of a host program: its display with a context of our own, or its own context. Nothing of
 // it is ended here. Private to platform/.
-#ifndef GI_PLATFORM_HOST_H
-#define GI_PLATFORM_HOST_H
+#pragma once
 
 #include "platform/egl_util.h"
 #include "platform/gl_state.h"
@@ -24,5 +23,3 @@ bool gi_host_open(struct gi_host *host, struct gi_egl_display *display,
 bool gi_host_enter(struct gi_host *host, struct glinfer_error *err);
 // Undoes a gi_host_enter that succeeded, the outermost with the state and release_current.
 void gi_host_leave(struct gi_host *host);
-
-#endif

@@ -1,7 +1,6 @@
 // Kernel fences (EGL_ANDROID_native_fence_sync) after all work that the current context has
 // submitted. Private to platform/; gi_platform_submit and gi_platform_fence_fd say more.
-#ifndef GI_PLATFORM_NATIVE_FENCE_H
-#define GI_PLATFORM_NATIVE_FENCE_H
+#pragma once
 
 #include "platform/egl_util.h"
 
@@ -9,5 +8,3 @@
 bool gi_native_fence_submit(EGLDisplay display);
 // Returns the descriptor of a new fence, which the caller closes; -1: there is none.
 int gi_native_fence_fd(EGLDisplay display);
-
-#endif

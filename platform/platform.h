@@ -3,8 +3,7 @@
 // nothing of language models. The display and the context belong to the gi_platform, where they are
 // not the host's; the caller's current context is saved and put back, and so is the state of a
 // host's context. One thread at a time per gi_platform.
-#ifndef GI_PLATFORM_PLATFORM_H
-#define GI_PLATFORM_PLATFORM_H
+#pragma once
 
 #include "base/error.h"
 #include "base/log.h"
@@ -95,5 +94,3 @@ int gi_platform_fence_fd(struct gi_platform *platform);
 // Returns the address of a GL or EGL entry point; NULL if there is none. libglvnd returns a stub
 // for any name: look for the extension first.
 void (*gi_platform_proc(const struct gi_platform *platform, const char *name))(void);
-
-#endif

@@ -1,7 +1,6 @@
 // The layers of BERT and of the encoders made after it: each block is followed by a layernorm of
 // the residual, embeddings by one of their own, and tokens see the whole text.
-#ifndef GI_MODELS_BERT_LAYER_H
-#define GI_MODELS_BERT_LAYER_H
+#pragma once
 
 #include "models/decoder_weights.h"
 
@@ -10,5 +9,3 @@ extern const struct gi_norm_spec gi_bert_norms[4];
 // Reads what they have in common; positions are looked for in the file.
 bool gi_bert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 void gi_bert_record_layer(struct gi_graph *graph, uint32_t layer);
-
-#endif

@@ -1,6 +1,5 @@
 // The layers of Gemma 3, which EmbeddingGemma shares.
-#ifndef GI_MODELS_GEMMA3_H
-#define GI_MODELS_GEMMA3_H
+#pragma once
 
 #include "models/decoder_weights.h"
 
@@ -9,5 +8,3 @@ extern const struct gi_norm_spec gi_gemma3_norms[GI_GEMMA3_N_NORMS];
 
 bool gi_gemma3_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 void gi_gemma3_record_layer(struct gi_graph *graph, uint32_t layer);
-
-#endif

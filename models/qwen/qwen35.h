@@ -1,6 +1,5 @@
 // The layers of Qwen 3.5's mixtures, which Qwen3-Next shares.
-#ifndef GI_MODELS_QWEN35_H
-#define GI_MODELS_QWEN35_H
+#pragma once
 
 #include "models/decoder_weights.h"
 
@@ -18,5 +17,3 @@ extern const struct gi_norm_spec gi_qwen35_linear_norms[GI_QWEN35_N_LINEAR_NORMS
 
 bool gi_qwen35_expert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 void gi_qwen35_record_linear_layer(struct gi_graph *graph, uint32_t layer);
-
-#endif

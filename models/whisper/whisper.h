@@ -1,6 +1,5 @@
 // Shared by both towers of a Whisper model.
-#ifndef GI_MODELS_WHISPER_H
-#define GI_MODELS_WHISPER_H
+#pragma once
 
 #include "models/decoder_weights.h"
 
@@ -15,5 +14,3 @@ static inline bool gi_whisper_hparams(const struct gi_hparams_reader *reader,
     hparams->has_positions = true;
     return gi_layernorm_hparams(reader, hparams);
 }
-
-#endif

@@ -1,8 +1,7 @@
 // Checks that the functions of glinfer.h make of their arguments before anything else: pointers,
 // enums, and structs that may grow, of which struct_size in front tells how much the caller knows.
 // Refusals are INVALID_ARGUMENT and name the argument, and the function if it is of glinfer.h.
-#ifndef GI_BASE_ARGUMENTS_H
-#define GI_BASE_ARGUMENTS_H
+#pragma once
 
 #include "base/error.h"
 
@@ -54,5 +53,3 @@ bool gi_check_number(const char *name, double value, double least, double most,
 // Copies full, which has size bytes, up to out->struct_size to out, whose struct_size does not
 // change. Does nothing if out is NULL or its struct_size is unknown.
 void gi_sized_give(void *out, const void *full, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 // Memory that fails with NO_MEMORY, and arrays that grow: structs with data, count and capacity,
 // zero-initialised by their owner, who frees data.
-#ifndef GI_BASE_ARRAY_H
-#define GI_BASE_ARRAY_H
+#pragma once
 
 #include "base/error.h"
 
@@ -21,5 +20,3 @@ bool gi_array_grow(void *data, size_t *capacity, size_t needed, size_t element_s
 #define GI_ARRAY_PUSH(array, what, err, ...)                                                       \
     (GI_ARRAY_RESERVE(array, (array)->count + 1, what, err) &&                                     \
      ((array)->data[(array)->count++] = (__VA_ARGS__), true))
-
-#endif

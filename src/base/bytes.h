@@ -1,6 +1,5 @@
 // Little-endian numbers at any address, on any host: how files store them.
-#ifndef GI_BASE_BYTES_H
-#define GI_BASE_BYTES_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -35,5 +34,3 @@ static inline double gi_load_f64(const uint8_t *p)
     memcpy(&value, &bits, sizeof(value));
     return value;
 }
-
-#endif

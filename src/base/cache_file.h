@@ -1,7 +1,6 @@
 // The cache folder on disk and its files, which are written whole or not at all. Everything in it
 // can be computed again: a failure costs time, never a result.
-#ifndef GI_BASE_CACHE_FILE_H
-#define GI_BASE_CACHE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ size_t gi_cache_sweep(const char *folder, uint64_t max_size);
 // Removes all files of a folder but locks that are held: files whose names begin with a dot. False
 // with errno.
 bool gi_cache_clear(const char *folder);
-
-#endif

@@ -1,6 +1,5 @@
 // The monotonic clock, and that of the CPU.
-#ifndef GI_BASE_CLOCK_H
-#define GI_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ uint64_t gi_clock_ns(void);
 uint64_t gi_clock_cpu_ns(void);
 // Sleeps.
 void gi_clock_sleep(uint64_t ns);
-
-#endif

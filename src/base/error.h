@@ -1,7 +1,6 @@
 // Errors of files, drivers and settings: a status and one sentence, filled once where the failure
 // is found and passed on untouched. The type is the public one. Mistakes of our own are asserts.
-#ifndef GI_BASE_ERROR_H
-#define GI_BASE_ERROR_H
+#pragma once
 
 #include "glinfer.h"
 
@@ -19,5 +18,3 @@ static inline bool gi_error_no_memory(struct glinfer_error *err, size_t size, co
     gi_error_set(err, GLINFER_STATUS_NO_MEMORY, "out of memory: no %zu bytes for %s", size, what);
     return false;
 }
-
-#endif

@@ -1,7 +1,6 @@
 // A file opened for reading at any place. Reading copies and never maps: a file that is shortened
 // while it is read gives an error, where touching a mapping of it would end the process.
-#ifndef GI_BASE_FILE_H
-#define GI_BASE_FILE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -24,5 +23,3 @@ bool gi_file_read(const struct gi_file *file, uint64_t offset, size_t size, void
                   const char *path, struct glinfer_error *err);
 // Accepts all-zero.
 void gi_file_close(struct gi_file *file);
-
-#endif

@@ -1,8 +1,7 @@
 // A 128-bit hash for cache keys; it does not resist an adversary.
 //   MurmurHash3_x64_128 by Austin Appleby (public domain): the first call of gi_hash_add gives the
 //   published value for seed 0, each further one starts from the value before it.
-#ifndef GI_BASE_HASH_H
-#define GI_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ void gi_hash_init(struct gi_hash *hash);
 void gi_hash_add(struct gi_hash *hash, const void *data, size_t size);
 // Writes 32 hexadecimal digits and a 0.
 void gi_hash_text(const struct gi_hash *hash, char text[33]);
-
-#endif

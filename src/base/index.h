@@ -1,6 +1,5 @@
 // A hash table of indices into an array of the caller, who compares the elements. Zero-initialised.
-#ifndef GI_BASE_INDEX_H
-#define GI_BASE_INDEX_H
+#pragma once
 
 #include "base/error.h"
 
@@ -35,5 +34,3 @@ bool gi_index_add(struct gi_index *index, uint32_t hash, uint32_t added, const c
 // Removes all indices and keeps the memory: as many can be added without a failure.
 void gi_index_clear(struct gi_index *index);
 void gi_index_finish(struct gi_index *index);
-
-#endif

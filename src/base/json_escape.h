@@ -1,6 +1,5 @@
 // The escapes of JSON strings (RFC 8259, section 7), the only table of them.
-#ifndef GI_BASE_JSON_ESCAPE_H
-#define GI_BASE_JSON_ESCAPE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -27,5 +26,3 @@ static inline void gi_json_escape_digits(uint32_t code, char out[13])
                  0xdc00 + (code & 0x3ff));
     }
 }
-
-#endif

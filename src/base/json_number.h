@@ -1,6 +1,5 @@
 // Numbers of JSON text as they are written: parsers that keep a double lose digits.
-#ifndef GI_BASE_JSON_NUMBER_H
-#define GI_BASE_JSON_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@
 const char *gi_json_find_number(const char *at, const char *end, size_t *size);
 // Returns true if text[0..size) has JSON's syntax of a number (RFC 8259, section 6), of any length.
 bool gi_json_is_number(const char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 // Log lines of the library: to the caller's callback, with a level, never to a stream. A NULL log
 // and a log with a NULL function are valid and silent.
-#ifndef GI_BASE_LOG_H
-#define GI_BASE_LOG_H
+#pragma once
 
 #include "glinfer.h"
 
@@ -14,5 +13,3 @@ struct gi_log {
 // are left out. Bytes that are not UTF-8 and control characters become '?'.
 void gi_log_write(const struct gi_log *log, enum glinfer_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

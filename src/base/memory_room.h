@@ -1,6 +1,5 @@
 // The hard limits on the memory of this process: its address space (ulimit -v) and its cgroup.
-#ifndef GI_BASE_MEMORY_ROOM_H
-#define GI_BASE_MEMORY_ROOM_H
+#pragma once
 
 #include "glinfer.h"
 
@@ -21,5 +20,3 @@ uint64_t gi_room_to_open(void);
 // Fails with NO_MEMORY if less address space is left for a task: drivers do not look whether they
 // get memory. task: a verb and its object, for the message.
 bool gi_address_check(uint64_t needed, const char *task, struct glinfer_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // A file that replaces another one atomically: its bytes go to a file in the same folder, which is
 // renamed when it is complete and on the disk. A reader sees the old file or the new one, also
 // after a crash. Only its owner may read the new file.
-#ifndef GI_BASE_NEW_FILE_H
-#define GI_BASE_NEW_FILE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -24,5 +23,3 @@ bool gi_new_file_write(struct gi_new_file *file, const void *data, size_t size,
 bool gi_new_file_commit(struct gi_new_file *file, struct glinfer_error *err);
 // Removes what was not committed. Accepts all-zero, and what was committed.
 void gi_new_file_close(struct gi_new_file *file);
-
-#endif

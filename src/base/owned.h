@@ -1,7 +1,6 @@
 // Objects that another one owns and destroys without knowing what they are. An owned object is the
 // first member of a struct.
-#ifndef GI_BASE_OWNED_H
-#define GI_BASE_OWNED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ static inline void gi_owned_destroy_all(struct gi_owned **list)
         gi_owned_destroy(list, *list);
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 // Makes bytes of unknown origin (names from a file, driver text, paths) fit to be shown: valid
 // UTF-8 without control characters, so that a hostile file cannot drive the reader's terminal.
-#ifndef GI_BASE_PRINTABLE_H
-#define GI_BASE_PRINTABLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@
 // control character but newline and tab, by '?'. Returns the length of the longest start of text
 // that ends at a whole character: less than size when the last one was cut.
 size_t gi_printable(char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 // Sizes and counts: rounded up, the smaller and the larger of two.
-#ifndef GI_BASE_ROUND_H
-#define GI_BASE_ROUND_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ static inline uint64_t gi_max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
-
-#endif

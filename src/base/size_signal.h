@@ -1,8 +1,7 @@
 // Writes under a limit of file sizes (ulimit -f). The kernel sends SIGXFSZ to the thread whose
 // write goes over the limit, and the signal ends the process. Between hold and release the write
 // fails with EFBIG instead.
-#ifndef GI_BASE_SIZE_SIGNAL_H
-#define GI_BASE_SIZE_SIGNAL_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -16,5 +15,3 @@ struct gi_size_signal {
 void gi_size_signal_hold(struct gi_size_signal *held);
 // Discards a SIGXFSZ that came since, and restores the signals of the thread. Keeps errno.
 void gi_size_signal_release(const struct gi_size_signal *held);
-
-#endif

@@ -1,6 +1,5 @@
 // Makes shares of scores.
-#ifndef GI_BASE_SOFTMAX_H
-#define GI_BASE_SOFTMAX_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ static inline void gi_softmax(float *scores, uint32_t n)
         scores[i] = (float)(exp((double)scores[i] - largest) / sum);
     }
 }
-
-#endif

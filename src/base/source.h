@@ -1,7 +1,6 @@
 // Bytes of a model for reading at any place: of a file, of a part of one, of the caller's memory or
 // of its reader. A path is opened by open alone; other parts of the library see sizes and bytes.
-#ifndef GI_BASE_SOURCE_H
-#define GI_BASE_SOURCE_H
+#pragma once
 
 #include "base/file.h"
 
@@ -50,5 +49,3 @@ bool gi_source_keep(struct glinfer_source *kept, const struct glinfer_source *fr
                     struct glinfer_error *err);
 // Ends what gi_source_keep made; accepts all-zero.
 void gi_source_drop(struct glinfer_source *kept);
-
-#endif

@@ -1,7 +1,6 @@
 // A few threads that share the items of one job at a time with the caller, for work on the CPU
 // alone: GL belongs to the caller. They take no signals.
-#ifndef GI_BASE_THREAD_POOL_H
-#define GI_BASE_THREAD_POOL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void gi_thread_pool_begin(struct gi_thread_pool *pool, gi_thread_pool_fn fn, voi
                           uint32_t n_items);
 // Takes part in the job, if there is one, and returns when it is done.
 void gi_thread_pool_end(struct gi_thread_pool *pool);
-
-#endif

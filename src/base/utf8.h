@@ -1,8 +1,7 @@
 // UTF-8, the only module that reads and writes it: single characters, the repair of a text, a
 // stream of bytes. A character is well-formed if table 3-7 of the Unicode Standard has its bytes,
 // which excludes overlong forms, surrogates and code points above U+10FFFF.
-#ifndef GI_BASE_UTF8_H
-#define GI_BASE_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ size_t gi_utf8_stream_push(struct gi_utf8_stream *stream, const char *bytes, siz
 // Ends the text: writes one U+FFFD for the bytes that are held. out has room for 3 bytes. Returns
 // the number of bytes written.
 size_t gi_utf8_stream_flush(struct gi_utf8_stream *stream, char *out);
-
-#endif

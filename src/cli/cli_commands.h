@@ -1,6 +1,5 @@
 // The table of commands.
-#ifndef CLI_COMMANDS_H
-#define CLI_COMMANDS_H
+#pragma once
 
 #include "cli/common/cli_args.h"
 
@@ -29,5 +28,3 @@ CLI_COMMANDS(CLI_DECLARE_COMMAND)
 extern const struct cli_command *const cli_commands[]; // ends with NULL
 // Returns a command by its name, or NULL.
 const struct cli_command *cli_find_command(const char *name);
-
-#endif

@@ -1,8 +1,7 @@
 // The tensor types a GGUF file may name: number, name and block geometry, as the format defines
 // them, and which of them glinfer computes with.
 //   https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
-#ifndef GI_GGUF_GGML_TYPE_H
-#define GI_GGUF_GGML_TYPE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -62,5 +61,3 @@ struct gi_ggml_type_info {
 
 // Returns the type of a number in a file, NULL if it is unknown.
 const struct gi_ggml_type_info *gi_ggml_type_find(uint32_t type);
-
-#endif

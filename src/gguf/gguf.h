@@ -3,8 +3,7 @@
 // that what it hands out may be used without further checks. Owns the directory, which strings
 // point into. Knows the formats and nothing of models.
 //   https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
-#ifndef GI_GGUF_GGUF_H
-#define GI_GGUF_GGUF_H
+#pragma once
 
 #include "base/source.h"
 #include "gguf/ggml_type.h"
@@ -96,5 +95,3 @@ bool gi_gguf_get_array(const struct gi_gguf *gguf, const char *key, enum gi_gguf
 // that.
 float gi_gguf_array_f32(const struct gi_gguf_array *array, uint64_t i);
 int32_t gi_gguf_array_i32(const struct gi_gguf_array *array, uint64_t i);
-
-#endif

@@ -1,6 +1,5 @@
 // The opened file. Private to this folder.
-#ifndef GI_GGUF_GGUF_FILE_H
-#define GI_GGUF_GGUF_FILE_H
+#pragma once
 
 #include "gguf/gguf_pair.h"
 #include "gguf/name_index.h"
@@ -37,5 +36,3 @@ static inline const struct gi_gguf *gi_gguf_file(const struct gi_gguf *gguf, uin
 {
     return index > 0 ? gguf->pieces[index - 1] : gguf;
 }
-
-#endif

@@ -1,6 +1,5 @@
 // Metadata: a key and its value as they lie in the file, checked. Private to this folder.
-#ifndef GI_GGUF_GGUF_PAIR_H
-#define GI_GGUF_GGUF_PAIR_H
+#pragma once
 
 #include "gguf/gguf_reader.h"
 
@@ -21,5 +20,3 @@ void gi_gguf_pair_finish(struct gi_gguf_pair *pair);
 bool gi_gguf_pair_integer(const struct gi_gguf_pair *pair, uint64_t *bits, bool *is_negative);
 // Returns "u32", "string" and the like.
 const char *gi_gguf_kind_name(enum gi_gguf_kind kind);
-
-#endif

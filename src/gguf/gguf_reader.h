@@ -1,8 +1,7 @@
 // A cursor over the bytes of a file: every read is checked against the end, and the first failure
 // is told with what was being read and where. Bytes of a file are read in blocks as the cursor
 // comes to them. Private to this folder.
-#ifndef GI_GGUF_GGUF_READER_H
-#define GI_GGUF_GGUF_READER_H
+#pragma once
 
 #include "base/source.h"
 #include "gguf/gguf.h"
@@ -40,5 +39,3 @@ bool gi_gguf_reader_string(struct gi_gguf_reader *r, uint64_t max_size, struct g
 // Length and data of a gi_gguf_string for "%.*s", cut to what a message has room for.
 #define GI_SHOW_SIZE 96
 #define GI_SHOW(s)   (int)((s).size < GI_SHOW_SIZE ? (s).size : GI_SHOW_SIZE), (s).data
-
-#endif

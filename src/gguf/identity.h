@@ -1,6 +1,5 @@
 // Tells one model from another.
-#ifndef GI_GGUF_IDENTITY_H
-#define GI_GGUF_IDENTITY_H
+#pragma once
 
 #include "base/hash.h"
 #include "gguf/gguf.h"
@@ -9,5 +8,3 @@
 // bytes from the middle of every tensor: files of the same hash hold the same model, unless someone
 // means them to differ. Fails with IO, NO_MEMORY.
 bool gi_gguf_identify(const struct gi_gguf *gguf, struct gi_hash *hash, struct glinfer_error *err);
-
-#endif

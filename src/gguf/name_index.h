@@ -1,7 +1,6 @@
 // Names in sorted order, for look-ups in O(log n) whatever a hostile file calls its entries.
 // Private to this folder.
-#ifndef GI_GGUF_NAME_INDEX_H
-#define GI_GGUF_NAME_INDEX_H
+#pragma once
 
 #include "gguf/gguf.h"
 
@@ -24,5 +23,3 @@ void gi_name_index_finish(struct gi_name_index *names);
 const struct gi_gguf_string *gi_name_index_sort(struct gi_name_index *names);
 // Returns the index of what bears the name, GI_NO_INDEX if nothing does.
 size_t gi_name_index_find(const struct gi_name_index *names, const char *name);
-
-#endif

@@ -9,8 +9,7 @@
 //   <think>  <[1000]>       the token of that text or id;  !<think>  any other token
 //   # comment               to the end of the line
 // A rule ends with its line; within parentheses, after ::= and after | lines may end anywhere.
-#ifndef GI_GRAMMAR_GRAMMAR_H
-#define GI_GRAMMAR_GRAMMAR_H
+#pragma once
 
 #include "base/error.h"
 
@@ -36,5 +35,3 @@ struct gi_grammar *gi_grammar_create(const char *text, size_t size,
                                      const struct gi_grammar_names *names,
                                      struct glinfer_error *err);
 void gi_grammar_destroy(struct gi_grammar *grammar);
-
-#endif

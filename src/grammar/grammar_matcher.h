@@ -3,8 +3,7 @@
 // look-up. Sequences that follow the same grammar share one; each has a state of its own.
 //
 // One thread at a time uses a matcher and its states. No GL.
-#ifndef GI_GRAMMAR_GRAMMAR_MATCHER_H
-#define GI_GRAMMAR_GRAMMAR_MATCHER_H
+#pragma once
 
 #include "grammar/grammar.h"
 #include "grammar/grammar_vocab.h"
@@ -66,5 +65,3 @@ bool gi_grammar_may_end(const struct gi_grammar_state *state);
 // (n_tokens + 31) / 32 words. While a lazy grammar waits all are 1. Fails with INVALID_ARGUMENT at
 // a dead end: the grammar goes on, but no token of the vocabulary does.
 bool gi_grammar_mask(struct gi_grammar_state *state, uint32_t *bits, struct glinfer_error *err);
-
-#endif

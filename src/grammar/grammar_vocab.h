@@ -1,7 +1,6 @@
 // The texts of a vocabulary's tokens as a tree of shared prefixes, so that a mask looks at each
 // prefix once. Made once for a model.
-#ifndef GI_GRAMMAR_GRAMMAR_VOCAB_H
-#define GI_GRAMMAR_GRAMMAR_VOCAB_H
+#pragma once
 
 #include "base/error.h"
 
@@ -31,5 +30,3 @@ void gi_grammar_vocab_destroy(struct gi_grammar_vocab *vocab);
 
 // Returns the number of tokens.
 size_t gi_grammar_vocab_size(const struct gi_grammar_vocab *vocab);
-
-#endif

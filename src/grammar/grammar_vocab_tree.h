@@ -1,6 +1,5 @@
 // The inside of a vocabulary, for the matcher. Inner to src/grammar.
-#ifndef GI_GRAMMAR_GRAMMAR_VOCAB_TREE_H
-#define GI_GRAMMAR_GRAMMAR_VOCAB_TREE_H
+#pragma once
 
 #include "grammar/grammar_vocab.h"
 
@@ -27,5 +26,3 @@ struct gi_grammar_vocab {
     size_t n_ends;
     uint32_t max_depth; // bytes of the longest token
 };
-
-#endif

@@ -1,8 +1,7 @@
 // The blocks of which model families build their layers. The same call records a block for a decode
 // step (one token, fused dispatches) or for a prompt's batch. A gi_graph holds the inputs of a
 // recording: the recorder, the weights, and a named field for each intermediate. It owns nothing.
-#ifndef GI_GRAPH_GRAPH_H
-#define GI_GRAPH_GRAPH_H
+#pragma once
 
 #include "graph/weight_spec.h"
 #include "ops/altup/altup.h"
@@ -204,5 +203,3 @@ void gi_graph_hear(struct gi_graph *graph);
 void gi_graph_attention_block(struct gi_graph *graph, uint32_t layer);
 // x += down(activation(gate(norm(x))) * up(norm(x))): the gated feed-forward network.
 void gi_graph_ffn_block(struct gi_graph *graph, uint32_t layer);
-
-#endif

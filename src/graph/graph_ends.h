@@ -1,6 +1,5 @@
 // Both ends of a list: the embedding before the first layer and the logits after the last.
-#ifndef GI_GRAPH_ENDS_H
-#define GI_GRAPH_ENDS_H
+#pragma once
 
 #include "graph/graph.h"
 
@@ -8,5 +7,3 @@
 void gi_graph_embed(struct gi_graph *graph);
 // Records the logits of a step, or those of a batch's last token.
 void gi_graph_output(struct gi_graph *graph);
-
-#endif

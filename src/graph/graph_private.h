@@ -1,6 +1,5 @@
 // Functions that the files of this folder share to record blocks.
-#ifndef GI_GRAPH_PRIVATE_H
-#define GI_GRAPH_PRIVATE_H
+#pragma once
 
 #include "graph/graph.h"
 
@@ -83,5 +82,3 @@ void gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uin
                                   const struct gi_weight *weight, struct gi_step_x x,
                                   const struct gi_rows *rows, enum gi_norm norm, enum gi_norm next,
                                   uint32_t scale);
-
-#endif

@@ -1,7 +1,6 @@
 // Reads the hyperparameters of a model from GGUF metadata and checks that the engine supports them.
 // This module reads the common ones; a family's file reads its own. Plain data, no GL.
-#ifndef GI_GRAPH_HPARAMS_H
-#define GI_GRAPH_HPARAMS_H
+#pragma once
 
 #include "gguf/gguf.h"
 #include "ops/experts/router_rule.h"
@@ -232,5 +231,3 @@ bool gi_hparams_is_word(struct gi_gguf_string text, const char *word);
 // in part.
 void gi_rope_table_fill(const struct gi_rope_hparams *rope, uint32_t n_rot, const float *factors,
                         uint32_t n_ctx, float *table);
-
-#endif

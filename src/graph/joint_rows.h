@@ -3,8 +3,7 @@
 // Their activations form a batch in which row i belongs to slot i, so that each weight is read
 // once. The list's own step_state has the number of rows; the rows of unused slots are ignored. A
 // list may also compute the row of one slot only.
-#ifndef GI_GRAPH_JOINT_ROWS_H
-#define GI_GRAPH_JOINT_ROWS_H
+#pragma once
 
 #include "graph/graph.h"
 
@@ -26,5 +25,3 @@ void gi_joint_begin_slot(struct gi_graph *graph, uint32_t slot);
 void gi_joint_end_slot(struct gi_graph *graph);
 // Returns the logits of a slot.
 struct gi_logits gi_joint_slot_logits(const struct gi_graph *graph, uint32_t slot);
-
-#endif

@@ -1,7 +1,6 @@
 // A family of models: its hyperparameters, its weights and the function that records one layer.
 // Each family is a file in models/, listed in models/families.h.
-#ifndef GI_GRAPH_MODEL_FAMILY_H
-#define GI_GRAPH_MODEL_FAMILY_H
+#pragma once
 
 #include "graph/graph.h"
 
@@ -52,5 +51,3 @@ const struct gi_model_family *gi_model_family_find(const char *name, size_t size
 #define GI_FAMILY_NAMES_SIZE 800
 // Writes the known values of general.architecture, "llama, ...", and returns names.
 const char *gi_model_family_names(char names[GI_FAMILY_NAMES_SIZE]);
-
-#endif

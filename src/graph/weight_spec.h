@@ -1,8 +1,7 @@
 // Describes the weights of a family: the tensors of the file that form each weight matrix of a
 // layer, the order of rows, and the required shapes. models/*.c define tables of these; the engine
 // uses them to find and check the tensors.
-#ifndef GI_GRAPH_WEIGHT_SPEC_H
-#define GI_GRAPH_WEIGHT_SPEC_H
+#pragma once
 
 #include "graph/hparams.h"
 
@@ -169,4 +168,3 @@ uint32_t gi_norm_offset(const struct gi_norm_layout *layout, uint32_t layer, enu
 // Returns the offset of the vector added after GI_NORM_ATTN, GI_NORM_FFN or GI_NORM_NEXT;
 // UINT32_MAX if there is none.
 uint32_t gi_norm_shift(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm);
-#endif

@@ -2,8 +2,7 @@
 // Jinja as chat templates use, as their makers run it (trim_blocks, lstrip_blocks). A template
 // comes from a file and is not trusted: nesting, steps and memory are bounded, and all it can do is
 // write text. Plain C, no GL.
-#ifndef GI_JINJA_JINJA_H
-#define GI_JINJA_JINJA_H
+#pragma once
 
 #include "base/error.h"
 
@@ -47,5 +46,3 @@ void gi_jinja_output_finish(struct gi_jinja_output *output);
 // Writes today's local date as strftime has it, in English, and a 0; nothing where there is no
 // room.
 void gi_jinja_today(const char *format, char *out, size_t capacity);
-
-#endif

@@ -1,6 +1,5 @@
 // Values of a template that come as JSON. Private to this folder.
-#ifndef GI_JINJA_JINJA_JSON_H
-#define GI_JINJA_JINJA_JSON_H
+#pragma once
 
 #include "jinja/jinja_value.h"
 
@@ -11,5 +10,3 @@ struct gi_jinja_value gi_jinja_from_json(struct gi_jinja_pool *pool, const char 
                                          enum gi_jinja_kind is_a, const char *what);
 // Parses a string of the template as JSON. Fails the pool if it is invalid.
 struct gi_jinja_value gi_jinja_parse_json(struct gi_jinja_pool *pool, struct gi_jinja_string text);
-
-#endif

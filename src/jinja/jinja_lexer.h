@@ -1,7 +1,6 @@
 // Cuts a template into the texts between tags and the tokens within them. Removes white space as
 // trim_blocks, lstrip_blocks and the signs at tags say. Private to this folder.
-#ifndef GI_JINJA_JINJA_LEXER_H
-#define GI_JINJA_JINJA_LEXER_H
+#pragma once
 
 #include "jinja/jinja_string.h"
 
@@ -44,5 +43,3 @@ void gi_jinja_advance(struct gi_jinja_lexer *lexer);
 bool gi_jinja_is_followed_by(const struct gi_jinja_lexer *lexer, const char *word);
 // Fails with what was expected, what was found and the line.
 void gi_jinja_expect_failed(struct gi_jinja_lexer *lexer, const char *expected);
-
-#endif

@@ -1,7 +1,6 @@
 // A template as a tree. Expressions have their operands in a, b and c; lists (elements, arguments,
 // bodies) are linked by next from `list` on. Private to this folder.
-#ifndef GI_JINJA_JINJA_NODE_H
-#define GI_JINJA_JINJA_NODE_H
+#pragma once
 
 #include "jinja/jinja_value.h"
 
@@ -68,5 +67,3 @@ struct gi_jinja {
     struct gi_jinja_pool pool;
     struct gi_jinja_node *body;
 };
-
-#endif

@@ -1,6 +1,5 @@
 // Numbers of JSON, of any length, and as Python prints them. Private to this folder.
-#ifndef GI_JINJA_JINJA_NUMBER_H
-#define GI_JINJA_JINJA_NUMBER_H
+#pragma once
 
 #include "jinja/jinja_value.h"
 
@@ -11,5 +10,3 @@ char *gi_jinja_hide_numbers(struct gi_jinja_pool *pool, struct gi_jinja_string t
 // double.
 struct gi_jinja_value gi_jinja_read_number(struct gi_jinja_pool *pool,
                                            struct gi_jinja_string number);
-
-#endif

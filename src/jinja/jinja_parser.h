@@ -1,6 +1,5 @@
 // Parses tokens into a tree. Private to this folder.
-#ifndef GI_JINJA_JINJA_PARSER_H
-#define GI_JINJA_JINJA_PARSER_H
+#pragma once
 
 #include "jinja/jinja_lexer.h"
 #include "jinja/jinja_node.h"
@@ -46,5 +45,3 @@ static inline bool gi_jinja_has_failed(const struct gi_jinja_parser *parser)
 {
     return parser->lexer.pool->has_failed;
 }
-
-#endif

@@ -1,8 +1,7 @@
 // The memory of a template's nodes or of a run's values, freed at once, and its first failure.
 // After a failure operations do nothing and return undefined or empty values; long loops look at
 // has_failed. Private to this folder.
-#ifndef GI_JINJA_JINJA_POOL_H
-#define GI_JINJA_JINJA_POOL_H
+#pragma once
 
 #include "base/error.h"
 
@@ -40,5 +39,3 @@ struct gi_jinja_value gi_jinja_refuse(struct gi_jinja_pool *pool, const char *fo
 // Counts work that takes time without memory: elements looked at, and bytes 16 at a time. Fails if
 // a template does too much of it.
 void gi_jinja_spend(struct gi_jinja_pool *pool, size_t work);
-
-#endif

@@ -1,7 +1,6 @@
 // A template while it runs: what the files share that run statements, evaluate expressions and hold
 // the filters, tests, methods and functions of the language. Private to this folder.
-#ifndef GI_JINJA_JINJA_RUN_H
-#define GI_JINJA_JINJA_RUN_H
+#pragma once
 
 #include "jinja/jinja_node.h"
 
@@ -98,5 +97,3 @@ struct gi_jinja_value gi_jinja_join(struct gi_jinja_pool *pool, struct gi_jinja_
                                     const struct gi_jinja_value *attribute);
 struct gi_jinja_value gi_jinja_split(struct gi_jinja_pool *pool, struct gi_jinja_string string,
                                      const struct gi_jinja_string *separator, int64_t at_most);
-
-#endif

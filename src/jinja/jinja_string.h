@@ -1,7 +1,6 @@
 // Strings of a template: bytes, each with a mark that tells whether it is of a message's content.
 // Private to this folder.
-#ifndef GI_JINJA_JINJA_STRING_H
-#define GI_JINJA_JINJA_STRING_H
+#pragma once
 
 #include "jinja/jinja_pool.h"
 
@@ -68,5 +67,3 @@ enum gi_jinja_case {
 // Changes letters of ASCII only.
 struct gi_jinja_string gi_jinja_change_case(struct gi_jinja_pool *pool,
                                             struct gi_jinja_string string, enum gi_jinja_case to);
-
-#endif

@@ -1,6 +1,5 @@
 // Values of a template. Private to this folder.
-#ifndef GI_JINJA_JINJA_VALUE_H
-#define GI_JINJA_JINJA_VALUE_H
+#pragma once
 
 #include "jinja/jinja_string.h"
 
@@ -142,5 +141,3 @@ struct gi_jinja_value gi_jinja_attribute(struct gi_jinja_pool *pool, struct gi_j
 // Returns true if `what` is an element, key or part of `where`.
 bool gi_jinja_contains(struct gi_jinja_pool *pool, struct gi_jinja_value where,
                        struct gi_jinja_value what);
-
-#endif

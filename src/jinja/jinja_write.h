@@ -1,6 +1,5 @@
 // Writes values as Python prints them, and as JSON. Private to this folder.
-#ifndef GI_JINJA_JINJA_WRITE_H
-#define GI_JINJA_JINJA_WRITE_H
+#pragma once
 
 #include "jinja/jinja_value.h"
 
@@ -16,5 +15,3 @@ struct gi_jinja_json_form {
 struct gi_jinja_string gi_jinja_to_string(struct gi_jinja_pool *pool, struct gi_jinja_value value);
 struct gi_jinja_value gi_jinja_to_json(struct gi_jinja_pool *pool, struct gi_jinja_value value,
                                        const struct gi_jinja_json_form *form);
-
-#endif

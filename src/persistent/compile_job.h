@@ -2,8 +2,7 @@
 // end of a context and of its process until it is done, and blocks all of GL for the last second.
 // The process is the worker, a small program that is installed with the library
 // (src/persistent/worker). It outlives its parent.
-#ifndef GI_PERSISTENT_COMPILE_JOB_H
-#define GI_PERSISTENT_COMPILE_JOB_H
+#pragma once
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -37,5 +36,3 @@ bool gi_compile_job_start(const struct gi_compile_job *job, const char *device,
 // another version), IO (the cache cannot be written), NO_DEVICE, DRIVER, NO_MEMORY, GPU_LOST.
 bool gi_compile_job_run(const char *data, size_t size, const char *device, const char *cache_dir,
                         struct glinfer_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // equal, and which one is faster? It runs in the places of the cache
 // after n_past, which the next step overwrites, so the sequence loses nothing. One depth decides
 // for all (glsl/measurements.md).
-#ifndef GI_PERSISTENT_CHECK_H
-#define GI_PERSISTENT_CHECK_H
+#pragma once
 
 #include "gpu/dispatch/runner.h"
 #include "persistent/persistent_executor.h"
@@ -28,5 +27,3 @@ struct gi_persistent_check {
 // together and UNSUPPORTED if end_ns came first, both without a verdict, and with GPU_LOST.
 bool gi_persistent_check(const struct gi_persistent_check *check, bool is_timed,
                          struct gi_verdict *verdict, struct glinfer_error *err);
-
-#endif

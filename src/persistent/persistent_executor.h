@@ -7,8 +7,7 @@
 // on it: a probe counts how many run together, and no more are used. Every wait is bounded; a wait
 // that times out ends all groups and sets the fault, which the runner finds with the results. The
 // caller then continues with the multi-dispatch executor from the last token.
-#ifndef GI_PERSISTENT_EXECUTOR_H
-#define GI_PERSISTENT_EXECUTOR_H
+#pragma once
 
 #include "gpu/dispatch/executor.h"
 #include "persistent/persistent_policy.h"
@@ -57,5 +56,3 @@ uint32_t gi_persistent_max_steps(const struct gi_persistent *persistent, uint64_
 // Returns the executor interface, once it is built. It divides chains into dispatches of
 // gi_persistent_max_steps; steps after the end of an answer (step_state) do nothing.
 struct gi_executor *gi_persistent_executor(struct gi_persistent *persistent);
-
-#endif

@@ -1,6 +1,5 @@
 // Decisions about persistent programs.
-#ifndef GI_PERSISTENT_POLICY_H
-#define GI_PERSISTENT_POLICY_H
+#pragma once
 
 #include "gpu/device/gpu.h"
 
@@ -45,5 +44,3 @@ bool gi_persistent_has_large_groups(const struct gi_persistent_policy *policy,
 // power of two or over 256, 36 for each invocation; x 20 KiB, sums 4, reductions 4, the top-k
 // list 7.
 bool gi_persistent_has_room_to_sample(const struct gi_limits *limits, uint32_t head_dim);
-
-#endif

@@ -6,8 +6,7 @@
 // Only gi_upgrade_prepare, before an answer, loads programs from the cache and tests each once per
 // driver, within a time box. A missing program is requested after an answer (gi_upgrade_request) if
 // the device may compile in the background; the next session uses it.
-#ifndef GI_PERSISTENT_UPGRADE_H
-#define GI_PERSISTENT_UPGRADE_H
+#pragma once
 
 #include "gpu/dispatch/runner.h"
 #include "persistent/persistent_policy.h"
@@ -84,5 +83,3 @@ struct gi_upgrade_report {
 };
 // Reads the cached verdict; never compiles.
 struct gi_upgrade_report gi_upgrade_recall(struct gi_upgrade *upgrade);
-
-#endif

@@ -2,8 +2,7 @@
 // that the next start neither tests it nor compiles a refused one again: a file of one line in the
 // cache's folder "persistent", named by the program's key. The file only saves time: a missing or
 // damaged file, or one of another program, yields no verdict. Knows no GL.
-#ifndef GI_PERSISTENT_VERDICT_H
-#define GI_PERSISTENT_VERDICT_H
+#pragma once
 
 #include "base/hash.h"
 
@@ -56,5 +55,3 @@ void gi_verdict_refuse(const char *folder, const struct gi_hash *key);
 void gi_verdict_format(const struct gi_verdict *verdict, const struct gi_hash *key,
                        char line[GI_VERDICT_LINE_SIZE]);
 struct gi_verdict gi_verdict_parse(const char *line, const struct gi_hash *key);
-
-#endif

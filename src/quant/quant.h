@@ -23,8 +23,7 @@
 //   nibbles  4 words   element 4 k + i in word k / 2, bit 4 i + 16 (k % 2): natural order
 //   pairs    2 words   two bits: word k / 4, bit 4 i + 2 (k % 2) + 16 (k / 2 % 2)
 //   bits     1 word    bit 4 i + k % 4 + 16 (k / 4)
-#ifndef GI_QUANT_QUANT_H
-#define GI_QUANT_QUANT_H
+#pragma once
 
 #include "gguf/ggml_type.h"
 
@@ -81,5 +80,3 @@ void gi_quant_repack_tile(const struct gi_quant *quant, const void *const rows[G
                           size_t n_cols, uint32_t *quads, uint32_t *scales);
 
 float gi_half_to_float(uint16_t half);
-
-#endif

@@ -1,7 +1,6 @@
 // Shared by quant.c and the type files: the table of types and the planes that quants lie in.
 // Private to this folder.
-#ifndef GI_QUANT_QUANT_TABLE_H
-#define GI_QUANT_QUANT_TABLE_H
+#pragma once
 
 #include "base/bytes.h"
 #include "quant/quant.h"
@@ -85,5 +84,3 @@ void gi_scale_k(const uint8_t *super, size_t block, const struct gi_quants *quan
 // Packs three words: byte i % 4 of word i / 4 has the low four bits of both, the first one low;
 // bits 4 i on of the third word have the high two bits.
 void gi_pack_k_scales(const struct gi_k_scales *scales, uint32_t words[3]);
-
-#endif

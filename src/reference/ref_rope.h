@@ -1,6 +1,5 @@
 // q, k and v of a stacked projection: their norms and rotations.
-#ifndef GI_REF_ROPE_H
-#define GI_REF_ROPE_H
+#pragma once
 
 #include "reference/places/ref_cache.h"
 
@@ -25,5 +24,3 @@ void gi_ref_expect_kv(struct gi_ref *ref, const struct gi_ref_cache *cache,
                       uint32_t n_rot, uint32_t position);
 // Rotates a pair by its cosine and sine.
 void gi_ref_turn(struct gi_ref_value pair[2], const float *rotation);
-
-#endif

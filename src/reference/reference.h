@@ -5,8 +5,7 @@
 //
 // A reference reads bindings through its caller, who has them on the GPU or in memory, and lists
 // the results; the caller then runs the dispatch and compares. Plain C without GL.
-#ifndef GI_REFERENCE_H
-#define GI_REFERENCE_H
+#pragma once
 
 #include "gpu/dispatch/dispatch_table.h"
 #include "gpu/dispatch/step_state.h"
@@ -224,5 +223,3 @@ double gi_ref_activate(uint32_t activation, const struct gi_xielu *xielu, double
 double gi_ref_linear_factor(uint32_t activation, double x);
 double gi_ref_silu(double x);     // x / (1 + exp(-x))
 double gi_ref_softplus(double x); // log(1 + exp(x))
-
-#endif

@@ -1,6 +1,5 @@
 // The breakers of DRY, found by their first token. A set never changes, so that copies share it.
-#ifndef GI_SAMPLER_BREAKER_SET_H
-#define GI_SAMPLER_BREAKER_SET_H
+#pragma once
 
 #include "sampler/repetition.h"
 
@@ -15,5 +14,3 @@ void gi_breaker_set_destroy(struct gi_breaker_set *set);
 // Returns the *n breakers that begin with a token; the pointer is unspecified if *n is 0.
 const struct gi_breaker *gi_breaker_set_find(const struct gi_breaker_set *set, uint32_t first,
                                              uint32_t *n);
-
-#endif

@@ -2,8 +2,7 @@
 // which is allocated once for a vocabulary. Samplers shorten the list or change its logits; it is
 // sorted only as far as one of them asks. Candidates are ordered by logit, the largest first, and
 // by id, the lowest first, where logits are equal.
-#ifndef GI_SAMPLER_CANDIDATES_H
-#define GI_SAMPLER_CANDIDATES_H
+#pragma once
 
 #include "base/error.h"
 
@@ -49,5 +48,3 @@ double gi_candidates_weigh(struct gi_candidates *list);
 void gi_candidates_keep(struct gi_candidates *list, uint32_t k);
 // Drops those with a logit below least, and keeps at least min_keep of the first.
 void gi_candidates_keep_above(struct gi_candidates *list, float least, uint32_t min_keep);
-
-#endif

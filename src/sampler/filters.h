@@ -1,8 +1,7 @@
 // Filters: samplers that drop candidates and change no logit. All leave at least one. p is a
 // candidate's share of exp(logit) among those that are left; min_keep: how many are kept at least,
 // the first in the order of the filter.
-#ifndef GI_SAMPLER_FILTERS_H
-#define GI_SAMPLER_FILTERS_H
+#pragma once
 
 #include "sampler/candidates.h"
 #include "sampler/sampler.h"
@@ -15,5 +14,3 @@ void gi_filter_top_k(struct gi_candidates *list, uint32_t k);
 // Applies a filter if it is active. Random numbers depend on the position.
 void gi_filter_apply(struct gi_candidates *list, const struct gi_sampler_params *params,
                      enum gi_sampler_kind kind, uint32_t position);
-
-#endif

@@ -1,7 +1,6 @@
 // Random numbers by counter: the twin of glsl/sample/philox.glsl and sample/sampler.glsl, so that a
 // choice by the host and one by the GPU from the same candidates are the same.
-#ifndef GI_SAMPLER_PHILOX_H
-#define GI_SAMPLER_PHILOX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ double gi_philox_uniform(uint64_t seed, uint32_t position, uint32_t use);
 // probability p. At most GI_GUMBEL_MOST.
 double gi_philox_gumbel(uint64_t seed, uint32_t position, uint32_t id);
 #define GI_GUMBEL_MOST 23.0
-
-#endif

@@ -1,7 +1,6 @@
 // The tokens that a text has so far, and the samplers that make it repeat itself less: penalties
 // on tokens that it has, and DRY, on tokens that would continue what it has.
-#ifndef GI_SAMPLER_REPETITION_H
-#define GI_SAMPLER_REPETITION_H
+#pragma once
 
 #include "sampler/candidates.h"
 
@@ -64,5 +63,3 @@ void gi_history_penalize(const struct gi_history *history, struct gi_candidates 
 // both, if that is allowed_length or more ("don't repeat yourself"). Nothing counts that lies
 // before the last breaker, and a token that is a breaker alone is left as it is.
 void gi_history_dry(const struct gi_history *history, struct gi_candidates *list);
-
-#endif

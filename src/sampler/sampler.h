@@ -1,8 +1,7 @@
 // A chain of samplers chooses a token from logits on the host, with the names, formulas, defaults
 // and order of llama.cpp's. Tokens are numbers below n_vocab. A chain allocates only when it is
 // created or copied. A chain and its copies belong to one thread.
-#ifndef GI_SAMPLER_SAMPLER_H
-#define GI_SAMPLER_SAMPLER_H
+#pragma once
 
 #include "sampler/repetition.h"
 #include "sampler/sampler_order.h"
@@ -58,5 +57,3 @@ void gi_sampler_chain_reset(struct gi_sampler_chain *chain);
 
 // Returns the candidates of the last choice; valid until the next one.
 const struct gi_candidates *gi_sampler_chain_kept(const struct gi_sampler_chain *chain);
-
-#endif

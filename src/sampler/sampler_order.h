@@ -1,6 +1,5 @@
 // Samplers by name and their order.
-#ifndef GI_SAMPLER_ORDER_H
-#define GI_SAMPLER_ORDER_H
+#pragma once
 
 #include "base/error.h"
 
@@ -27,5 +26,3 @@ void gi_sampler_order_default(struct gi_sampler_order *order);
 // with INVALID_ARGUMENT, which names the word.
 bool gi_sampler_order_parse(struct gi_sampler_order *order, const char *text,
                             struct glinfer_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // The log-mel spectrogram that Whisper's encoder reads: the power of sound at 16 kHz in mel bands,
 // one frame every 10 ms. CPU only; immutable after creation, so threads may share it.
 //   Radford et al., Robust Speech Recognition via Large-Scale Weak Supervision, section 2.2
-#ifndef GI_SPEECH_MEL_H
-#define GI_SPEECH_MEL_H
+#pragma once
 
 #include "base/error.h"
 
@@ -36,5 +35,3 @@ uint64_t gi_mel_frame_count(uint64_t n_samples);
 // Scales values of gi_mel_frames for the encoder: (max(value, loudest - 8) + 4) / 4. loudest is the
 // largest value of the whole sound and of the silence after it.
 void gi_mel_scale(float *values, size_t count, float loudest);
-
-#endif

@@ -1,8 +1,7 @@
 // The network of a Whisper model as the transcriber calls it: an encoder that reads a window of
 // sound, and a decoder that keeps several sequences of tokens over that window. Whoever runs the
 // network fills the table.
-#ifndef GI_SPEECH_SPEECH_NET_H
-#define GI_SPEECH_SPEECH_NET_H
+#pragma once
 
 #include "speech/window/whisper_choice.h"
 
@@ -63,5 +62,3 @@ struct gi_speech_net {
     bool (*align)(void *user, uint32_t layer, uint32_t head, float *weights,
                   struct glinfer_error *err);
 };
-
-#endif

@@ -2,8 +2,7 @@
 // most 30 s, decodes them by the rules of whisper.cpp, and tells the text as events. Works in steps
 // of at most one call of the network, so that its caller may do other things between them. A
 // transcriber belongs to one thread at a time.
-#ifndef GI_SPEECH_TRANSCRIBER_H
-#define GI_SPEECH_TRANSCRIBER_H
+#pragma once
 
 #include "speech/speech_net.h"
 #include "speech/transcript.h"
@@ -91,5 +90,3 @@ uint64_t gi_transcriber_time(const struct gi_transcriber *transcriber);
 void gi_transcriber_cancel(struct gi_transcriber *transcriber);
 // Drops everything: another sound may begin.
 void gi_transcriber_reset(struct gi_transcriber *transcriber);
-
-#endif

@@ -1,7 +1,6 @@
 // The events of a transcription in a queue, and the segments, words and times that
 // the tokens of a window become.
-#ifndef GI_SPEECH_TRANSCRIPT_H
-#define GI_SPEECH_TRANSCRIPT_H
+#pragma once
 
 #include "speech/model/whisper_text.h"
 #include "speech/stream/time_map.h"
@@ -85,5 +84,3 @@ bool gi_transcript_add_partial(struct gi_transcript *transcript,
 // window).
 void gi_transcript_divide_times(const struct gi_transcript_window *source,
                                 struct gi_token_time *times);
-
-#endif

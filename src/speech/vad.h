@@ -2,8 +2,7 @@
 // speech. Runs on the CPU in a fraction of a millisecond. The network is immutable after creation,
 // so threads may share it; each stream has a state of its own.
 //   https://github.com/snakers4/silero-vad (MIT)
-#ifndef GI_SPEECH_VAD_H
-#define GI_SPEECH_VAD_H
+#pragma once
 
 #include "base/error.h"
 
@@ -32,5 +31,3 @@ void gi_vad_destroy(struct gi_vad *vad);
 // Returns the probability of speech, 0 to 1, in the next GI_VAD_WINDOW samples of a stream. Samples
 // that are not finite, or beyond 2^15, count as 0: the state would keep their traces.
 float gi_vad_next(const struct gi_vad *vad, struct gi_vad_state *state, const float *samples);
-
-#endif

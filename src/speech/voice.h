@@ -1,8 +1,7 @@
 // Finds the stretches of a stream that contain speech, from the probabilities of the VAD. Works on
 // a stream: stretches are complete as soon as the silence after them is long enough.
 //   whisper.cpp, whisper_vad_segments_from_probs; its names of the parameters
-#ifndef GI_SPEECH_VOICE_H
-#define GI_SPEECH_VOICE_H
+#pragma once
 
 #include "speech/vad.h"
 
@@ -51,5 +50,3 @@ bool gi_voice_running(const struct gi_voice *voice, struct gi_stretch *stretch);
 // Returns the first sample that a stretch to come may contain.
 uint64_t gi_voice_needed(const struct gi_voice *voice);
 void gi_voice_finish(struct gi_voice *voice);
-
-#endif

@@ -2,8 +2,7 @@
 // may follow, when the window is complete, and its segments. CPU only; equal to whisper.cpp's rules
 // token for token.
 //   Radford et al., Robust Speech Recognition via Large-Scale Weak Supervision, sections 2.3, 4.5
-#ifndef GI_SPEECH_WHISPER_RULES_H
-#define GI_SPEECH_WHISPER_RULES_H
+#pragma once
 
 #include "base/error.h"
 
@@ -101,5 +100,3 @@ struct gi_whisper_segment {
 // Finds the next segment from token *at on, which it moves; false after the last.
 bool gi_whisper_next_segment(const struct gi_whisper_window *window, size_t *at,
                              struct gi_whisper_segment *segment);
-
-#endif

@@ -1,6 +1,5 @@
 // A query and a text, as a reranker reads them: the file's template for both.
-#ifndef GI_TOKENIZER_PAIR_H
-#define GI_TOKENIZER_PAIR_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 
@@ -16,5 +15,3 @@ struct gi_pair_template {
 bool gi_pair_template_init(struct gi_pair_template *pair, struct gi_text file,
                            struct glinfer_error *err);
 void gi_pair_template_finish(struct gi_pair_template *pair);
-
-#endif

@@ -1,7 +1,6 @@
 // Some texts of a list in the order of their bytes, so that those which a text goes on with are
 // found a byte at a time.
-#ifndef GI_TOKENIZER_SORTED_TEXTS_H
-#define GI_TOKENIZER_SORTED_TEXTS_H
+#pragma once
 
 #include "tokenizer/text_map.h"
 
@@ -34,5 +33,3 @@ bool gi_sorted_texts_is_equal(const struct gi_sorted_texts *sorted, size_t i, si
 // Narrows texts [*low, *high), which share `depth` bytes, to those whose next byte is that one.
 void gi_sorted_texts_narrow(const struct gi_sorted_texts *sorted, size_t depth, uint8_t byte,
                             size_t *low, size_t *high);
-
-#endif

@@ -1,6 +1,5 @@
 // Bytes of a text, not ending in 0, and what the tokenizer asks of them.
-#ifndef GI_TOKENIZER_TEXT_H
-#define GI_TOKENIZER_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ static inline bool gi_is_white(char byte)
 {
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
-
-#endif

@@ -1,7 +1,6 @@
 // The strings of a vocabulary in one allocation, and the way back from a string to its index. Knows
 // nothing of tokens.
-#ifndef GI_TOKENIZER_TEXT_MAP_H
-#define GI_TOKENIZER_TEXT_MAP_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 
@@ -31,5 +30,3 @@ void gi_text_map_finish(struct gi_text_map *map);
 int32_t gi_text_map_find_joined(const struct gi_text_map *map, struct gi_text head,
                                 struct gi_text tail);
 int32_t gi_text_map_find(const struct gi_text_map *map, struct gi_text text);
-
-#endif

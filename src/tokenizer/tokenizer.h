@@ -1,8 +1,7 @@
 // Turns text into token ids and back for one vocabulary, and has its chat template. Owns copies of
 // all that it needs. Immutable after creation, and may be used by several threads. No GL, no GGUF:
 // the caller hands the vocabulary over as plain arrays.
-#ifndef GI_TOKENIZER_TOKENIZER_H
-#define GI_TOKENIZER_TOKENIZER_H
+#pragma once
 
 #include "base/error.h"
 #include "tokenizer/text.h"
@@ -104,5 +103,3 @@ bool gi_tokenizer_is_control(const struct gi_tokenizer *tokenizer, int32_t id);
 // Sets the ids that end an answer, sorted: EOS, EOT and what the vocabulary spells as an end of
 // turn. Returns how many, at most 16.
 size_t gi_tokenizer_stop_ids(const struct gi_tokenizer *tokenizer, int32_t ids[16]);
-
-#endif

@@ -1,6 +1,5 @@
 // Shared by the files of the tokenizer: the object itself and the interface of a model kind.
-#ifndef GI_TOKENIZER_TOKENIZER_IMPL_H
-#define GI_TOKENIZER_TOKENIZER_IMPL_H
+#pragma once
 
 #include "tokenizer/chat/chat.h"
 #include "tokenizer/pair.h"
@@ -74,5 +73,3 @@ bool gi_chat_write(const struct gi_tokenizer *tokenizer, const struct glinfer_me
 bool gi_tokenizer_encode_segments(const struct gi_tokenizer *tokenizer,
                                   const struct gi_segments *segments, bool add_bos, bool add_eos,
                                   struct gi_ids *ids, struct glinfer_error *err);
-
-#endif

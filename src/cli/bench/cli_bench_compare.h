@@ -1,6 +1,5 @@
 // An earlier `glinfer bench -o json` or jsonl (llama-bench's as well) to compare results with.
-#ifndef CLI_BENCH_COMPARE_H
-#define CLI_BENCH_COMPARE_H
+#pragma once
 
 #include "cli/bench/cli_bench_result.h"
 
@@ -33,5 +32,3 @@ cJSON *cli_baseline_load(const char *path);
 // test, by how much, and the difference that noise explains.
 void cli_baseline_print(FILE *file, const char *path, const cJSON *rows,
                         const struct cli_bench_result *result);
-
-#endif

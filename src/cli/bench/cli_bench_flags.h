@@ -1,6 +1,5 @@
 // `glinfer bench` measures tokens a second: what its flags set, and the command.
-#ifndef CLI_BENCH_FLAGS_H
-#define CLI_BENCH_FLAGS_H
+#pragma once
 
 #include "cli/bench/cli_bench_print.h"
 #include "cli/common/cli_session.h"
@@ -46,5 +45,3 @@ struct cli_bench_settings {
 void cli_bench_fill(struct cli_bench_settings *settings);
 // Runs the command; settings are a struct cli_bench_settings.
 bool cli_bench(void *settings);
-
-#endif

@@ -1,6 +1,5 @@
 // The output formats of `glinfer bench`: llama-bench's columns in its order, then ours.
-#ifndef CLI_BENCH_PRINT_H
-#define CLI_BENCH_PRINT_H
+#pragma once
 
 #include "cli/bench/cli_bench_result.h"
 
@@ -30,5 +29,3 @@ struct cli_bench_printer {
 void cli_bench_begin(struct cli_bench_printer *printer);
 void cli_bench_row(struct cli_bench_printer *printer, const struct cli_bench_result *result);
 void cli_bench_end(struct cli_bench_printer *printer);
-
-#endif

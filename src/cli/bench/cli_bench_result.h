@@ -1,6 +1,5 @@
 // One test of `glinfer bench` and its measurements.
-#ifndef CLI_BENCH_RESULT_H
-#define CLI_BENCH_RESULT_H
+#pragma once
 
 #include "glinfer.h"
 
@@ -37,5 +36,3 @@ double cli_bench_rate(const struct cli_bench_result *result, size_t i);
 // Writes "pp512", "tg128", "pp512+tg128", of a speech model "enc30s" and "enc7.68s+tg16", with "
 // x4" if four sequences generate at once, " t0.8" if tokens are sampled, " @ d4096" at a depth.
 void cli_bench_label(const struct cli_bench_result *result, char *text, size_t size);
-
-#endif

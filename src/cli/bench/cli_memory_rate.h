@@ -1,6 +1,5 @@
 // The rate at which a device moves bytes, for `glinfer bench`.
-#ifndef CLI_MEMORY_RATE_H
-#define CLI_MEMORY_RATE_H
+#pragma once
 
 #include "cli/common/cli_device.h"
 
@@ -8,5 +7,3 @@
 // process of its own, before there is a device in this one: the memory that measuring takes is not
 // the model's, and would show in the peak.
 double cli_memory_rate(const struct cli_device_flags *flags);
-
-#endif

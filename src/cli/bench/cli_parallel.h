@@ -1,6 +1,5 @@
 // Several sequences that generate at once, for `glinfer bench -np`.
-#ifndef CLI_PARALLEL_H
-#define CLI_PARALLEL_H
+#pragma once
 
 #include "cli/common/cli_session.h"
 
@@ -23,5 +22,3 @@ void cli_parallel_close(struct cli_parallel *parallel);
 bool cli_parallel_run(struct cli_parallel *parallel, struct glinfer_device *device,
                       const struct glinfer_generate_params *params, uint32_t n_depth,
                       struct glinfer_stats *stats);
-
-#endif

@@ -1,6 +1,5 @@
 // The plot of `glinfer bench --svg`: tokens a second over the length of the prompt.
-#ifndef CLI_SWEEP_H
-#define CLI_SWEEP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ struct cli_sweep_point {
 // Points of a line are connected in the order in which they come.
 void cli_sweep_print(FILE *file, const char *device, const struct cli_sweep_point *points,
                      size_t n);
-
-#endif

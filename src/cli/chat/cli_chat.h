@@ -1,7 +1,6 @@
 // The parts of a chat, for the lines that are typed (cli_chat.c) and the commands among them
 // (cli_chat_commands.c).
-#ifndef CLI_CHAT_H
-#define CLI_CHAT_H
+#pragma once
 
 #include "cli/chat/cli_chat_turn.h"
 #include "cli/chat/cli_lines.h"
@@ -53,5 +52,3 @@ const char *cli_chat_command_at(size_t index);
 void cli_chat_complete(const char *line, struct cli_offers *offers);
 // Ends the chat with an exit status.
 void cli_chat_leave(struct cli_chat *chat, int status);
-
-#endif

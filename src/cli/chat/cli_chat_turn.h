@@ -1,7 +1,6 @@
 // The model's side of a chat: fits the conversation into the context, reuses what the session holds
 // already and answers the last message.
-#ifndef CLI_CHAT_TURN_H
-#define CLI_CHAT_TURN_H
+#pragma once
 
 #include "cli/chat/cli_conversation.h"
 #include "cli/chat/cli_thoughts.h"
@@ -48,5 +47,3 @@ void cli_turns_begin(struct cli_turns *turns);
 // Forgets all but the system message.
 void cli_turns_reset(struct cli_turns *turns);
 void cli_turns_finish(struct cli_turns *turns);
-
-#endif

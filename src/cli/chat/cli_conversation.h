@@ -1,7 +1,6 @@
 // The messages of a chat, all of them even if the context of the model has no room for them, and as
 // a JSON file: {"messages": [{"role": ..., "content": ...}, ...]}.
-#ifndef CLI_CONVERSATION_H
-#define CLI_CONVERSATION_H
+#pragma once
 
 #include "glinfer.h"
 
@@ -26,5 +25,3 @@ size_t cli_conversation_count_system(const struct cli_conversation *conversation
 bool cli_conversation_save(const struct cli_conversation *conversation, const char *path);
 // Replaces the conversation by the file's; prints what failed and leaves it as it was then.
 bool cli_conversation_load(struct cli_conversation *conversation, const char *path);
-
-#endif

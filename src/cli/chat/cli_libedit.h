@@ -1,6 +1,5 @@
 // Line editing and history on a terminal by libedit.
-#ifndef CLI_LIBEDIT_H
-#define CLI_LIBEDIT_H
+#pragma once
 
 #include "cli/chat/cli_lines.h"
 
@@ -10,5 +9,3 @@
 extern const struct cli_editor cli_libedit;
 // Completes words for the Tab key; NULL: none.
 extern cli_complete_fn cli_libedit_complete;
-
-#endif

@@ -1,8 +1,7 @@
 // Lines of standard input. Where that and standard error are a terminal an editor reads them, if
 // there is one. Lines that arrive there together, as a pasted text does, are one message, unless
 // they were typed before the prompt.
-#ifndef CLI_LINES_H
-#define CLI_LINES_H
+#pragma once
 
 #include "cli/common/cli_io.h"
 
@@ -58,5 +57,3 @@ enum cli_line cli_lines_read(struct cli_lines *lines, struct cli_bytes *text);
 enum cli_line cli_lines_read_on(struct cli_lines *lines, struct cli_bytes *text);
 // Adds a text to the history.
 void cli_lines_remember(struct cli_lines *lines, const char *text);
-
-#endif

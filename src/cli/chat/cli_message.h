@@ -1,7 +1,6 @@
 // One message of a chat from one line or several: a line that ends in a backslash goes on with the
 // next one, and so does text after """ up to the next """.
-#ifndef CLI_MESSAGE_H
-#define CLI_MESSAGE_H
+#pragma once
 
 #include "cli/chat/cli_lines.h"
 
@@ -17,5 +16,3 @@ void cli_message_path(const char *argument, struct cli_bytes *path);
 // Writes the path of a file that is kept between chats, and creates its folder; false if there is
 // no place for it.
 bool cli_state_path(const char *name, char *path, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 // Shows thoughts of models that reason: on a terminal dimmed and without their marks, elsewhere the
 // answer is written as it is. On a terminal, lines are broken between words.
-#ifndef CLI_THOUGHTS_H
-#define CLI_THOUGHTS_H
+#pragma once
 
 #include "cli/chat/cli_wrap.h"
 #include "cli/common/cli_reasoning.h"
@@ -22,5 +21,3 @@ bool cli_thoughts_write(struct cli_thoughts *thoughts, const char *text, size_t 
 // Writes the pending text, ends dim text and an open line.
 void cli_thoughts_end(struct cli_thoughts *thoughts);
 void cli_thoughts_finish(struct cli_thoughts *thoughts);
-
-#endif

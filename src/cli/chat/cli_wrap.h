@@ -1,8 +1,7 @@
 // Breaks the lines of an answer between words where a terminal would break them anywhere. Text
 // comes in pieces; a word is shown once its end has come. Code between ``` and lines of tables stay
 // as they are.
-#ifndef CLI_WRAP_H
-#define CLI_WRAP_H
+#pragma once
 
 #include "cli/common/cli_memory.h"
 
@@ -29,5 +28,3 @@ bool cli_wrap_write(struct cli_wrap *wrap, const char *text, size_t size);
 // Writes the word that waits.
 bool cli_wrap_flush(struct cli_wrap *wrap);
 void cli_wrap_finish(struct cli_wrap *wrap);
-
-#endif

@@ -1,7 +1,6 @@
 // Flags of the command line. One table a command drives both parsing and help, so that the two
 // cannot differ. Parsing prints nothing, allocates nothing and keeps pointers into argv.
-#ifndef CLI_ARGS_H
-#define CLI_ARGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -172,5 +171,3 @@ void cli_print_notes(FILE *file, const struct cli_command *command,
                      const struct cli_report *report);
 // Prints the common flags of a command, or all.
 void cli_print_help(FILE *file, const struct cli_command *command, bool is_all);
-
-#endif

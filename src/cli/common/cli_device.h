@@ -1,6 +1,5 @@
 // The device of a command and the flags that choose it.
-#ifndef CLI_DEVICE_H
-#define CLI_DEVICE_H
+#pragma once
 
 #include "cli/common/cli_args.h"
 #include "cli/common/cli_io.h"
@@ -41,5 +40,3 @@ struct glinfer_device *cli_device_open(const struct cli_device_flags *flags,
 bool cli_device_refuse(const struct cli_device_flags *flags);
 // Lists devices as --list-devices does; false if none can be used.
 bool cli_device_list(const struct cli_device_flags *flags);
-
-#endif

@@ -1,7 +1,6 @@
 // Input and output that the commands share: messages and the exit status, whole files, standard
 // output that may be closed, interrupts, the progress bar.
-#ifndef CLI_IO_H
-#define CLI_IO_H
+#pragma once
 
 #include "cli/common/cli_memory.h"
 #include "glinfer.h"
@@ -117,5 +116,3 @@ double cli_now(void);
 const char *cli_format_size(char text[24], uint64_t bytes);
 // Formats the matrix of a kernel: "960 x 576 x 512", zeros left out.
 const char *cli_format_matrix(char text[40], uint32_t n_rows, uint32_t n_cols, uint32_t extent);
-
-#endif

@@ -1,6 +1,5 @@
 // Writes JSON that cJSON lacks: the fields of a struct, numbers with all their digits.
-#ifndef CLI_JSON_H
-#define CLI_JSON_H
+#pragma once
 
 #include "cli/common/cli_memory.h"
 #include "glinfer.h"
@@ -68,5 +67,3 @@ cJSON *cli_json_append(cJSON *array);
 
 // Prints a value, flushes standard output and deletes the value. Returns false if the write fails.
 bool cli_json_print(cJSON *value);
-
-#endif

@@ -1,8 +1,7 @@
 // JSON that is read. cJSON keeps a number as a double; here it keeps the digits that it was written
 // with: a number is a cJSON_Raw whose valuestring has its text and whose valuedouble its value. So
 // cJSON prints it as it came, and cJSON_IsNumber is false: ask cli_json_is_number.
-#ifndef CLI_JSON_READ_H
-#define CLI_JSON_READ_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ static inline const char *cli_json_get_text(const cJSON *item, const char *name)
 bool cli_json_is_number(const cJSON *item);
 // Sets *value to a whole number within 64 bits; false if the item is something else.
 bool cli_json_int(const cJSON *item, int64_t *value);
-
-#endif

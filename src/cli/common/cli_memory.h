@@ -1,7 +1,6 @@
 // Memory of the command. If an allocation fails, the command prints that and exits with status 1.
 // Texts and lists that grow.
-#ifndef CLI_MEMORY_H
-#define CLI_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct cli_ids {
     size_t count, capacity;
 };
 void cli_ids_append(struct cli_ids *ids, const int32_t *items, size_t count);
-
-#endif

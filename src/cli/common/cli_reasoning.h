@@ -1,7 +1,6 @@
 // Separates the thoughts of reasoning models from the rest of an answer while it is generated: text
 // between marks such as <think> and </think>, or messages of their own channel, as in gpt-oss.
-#ifndef CLI_REASONING_H
-#define CLI_REASONING_H
+#pragma once
 
 #include "cli/common/cli_memory.h"
 #include "glinfer.h"
@@ -57,5 +56,3 @@ void cli_reasoning_finish(struct cli_reasoning *reasoning);
 
 // Appends an answer of a kind without its thoughts.
 void cli_reasoning_strip(int kind, const char *text, size_t size, struct cli_bytes *content);
-
-#endif

@@ -1,8 +1,7 @@
 // A device with a model and a session on it, and the flags for them. Functions print the failure
 // and return false. Commands call them in this order, with their own checks between, so that cheap
 // checks fail first.
-#ifndef CLI_SESSION_H
-#define CLI_SESSION_H
+#pragma once
 
 #include "cli/common/cli_device.h"
 #include "cli/models/models_pull.h"
@@ -158,5 +157,3 @@ double cli_cpu_per_token(const struct glinfer_stats *stats);
 // Prints the lines of prompt and answer on stderr: tokens, milliseconds, tokens a second. A single
 // token of an answer comes with the prompt and has no time of its own.
 void cli_print_speeds(const struct glinfer_stats *stats);
-
-#endif

@@ -1,7 +1,6 @@
 // Charts as SVG: a frame with two axes, and marks placed by value. Text is escaped; the file needs
 // no font and no script, so any browser or converter shows it.
-#ifndef CLI_SVG_H
-#define CLI_SVG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void cli_chart_text(const struct cli_chart *chart, double x, double y, const cha
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
 // Returns a colour that everybody can tell from its neighbours; repeats after 8.
 const char *cli_chart_colour(size_t index);
-
-#endif

@@ -1,6 +1,5 @@
 // UTF-8 for the commands, which see no header of the library but glinfer.h.
-#ifndef CLI_UTF8_H
-#define CLI_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ size_t cli_utf8_encode(uint32_t code, char out[4]);
 
 // Returns true if a text is UTF-8 from end to end.
 bool cli_utf8_is_valid(const char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 // Embeddings: how they are pooled and scaled, and how alike two are.
-#ifndef CLI_EMBEDDING_H
-#define CLI_EMBEDDING_H
+#pragma once
 
 #include "cli/common/cli_memory.h"
 #include "glinfer.h"
@@ -33,5 +32,3 @@ bool cli_tokenize_pair(const struct glinfer_tokenizer *tokenizer, const char *qu
 bool cli_embed(struct glinfer_session *session, const struct cli_ids *ids,
                enum glinfer_pooling pooling, int64_t norm, struct cli_embedding *embedding,
                struct glinfer_error *err);
-
-#endif

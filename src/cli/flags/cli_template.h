@@ -1,6 +1,5 @@
 // The chat template of a model: whether there is one, and whether the vocabulary has its turns.
-#ifndef CLI_TEMPLATE_H
-#define CLI_TEMPLATE_H
+#pragma once
 
 #include "cli/common/cli_session.h"
 
@@ -11,5 +10,3 @@ bool cli_template_check(const struct cli_session *session);
 bool cli_template_is_missing(const struct cli_session *session);
 // Says so where the tokens that begin turns are not in the model's vocabulary.
 void cli_template_warn(const struct cli_session *session);
-
-#endif

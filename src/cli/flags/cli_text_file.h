@@ -1,6 +1,5 @@
 // Flags whose value is a file with a text: rows of kind CLI_KIND_FILE.
-#ifndef CLI_TEXT_FILE_H
-#define CLI_TEXT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@
 bool cli_parse_text_file(const char *path, void *field, char *why, size_t size);
 // Does the same without the end of the last line.
 bool cli_parse_line_file(const char *path, void *field, char *why, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 // The folder of pulled models: $XDG_CACHE_HOME/glinfer/models. Known models are stored in it by
 // file name, models of the hub in hf/USER/REPO, models of other servers in HOST/PATH. An incomplete
 // file has the suffix ".part", and a note of its origin in ".part.from".
-#ifndef MODELS_CACHE_H
-#define MODELS_CACHE_H
+#pragma once
 
 #include "cli/models/models_source.h"
 
@@ -47,5 +46,3 @@ void models_cache_prune(const char *path);
 // Removes a model, whole or not, and folders that become empty. Returns false with the reason
 // printed.
 bool models_cache_remove(const struct models_entry *entry);
-
-#endif

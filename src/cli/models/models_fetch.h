@@ -1,7 +1,6 @@
 // Fetches a file from a URL: resumes a partial download, retries after a broken connection, checks
 // size, sha256 and that it is GGUF, and renames the file to its path when it is complete.
-#ifndef MODELS_FETCH_H
-#define MODELS_FETCH_H
+#pragma once
 
 #include "cli/common/cli_io.h"
 #include "cli/models/models_source.h"
@@ -28,5 +27,3 @@ bool models_hash_path(const char *path, char sha256[65]);
 // Returns false, with the reason in why, if the file is a damaged GGUF file or ends before its
 // tensors.
 bool models_is_whole(const char *path, char *why, size_t size);
-
-#endif

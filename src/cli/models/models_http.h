@@ -1,7 +1,6 @@
 // Makes one HTTP request with libcurl: follows redirects, sends a login only to its own host, and
 // gives up on a server that is silent for too long.
-#ifndef MODELS_HTTP_H
-#define MODELS_HTTP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ enum models_outcome {
 // Makes a request. Writes the reason into why unless it returns MODELS_ANSWERED.
 enum models_outcome models_http_get(const struct models_request *request,
                                     struct models_reply *reply, char *why, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 // Reads the hub's list of a repository, and chooses among its files.
-#ifndef MODELS_HUB_H
-#define MODELS_HUB_H
+#pragma once
 
 #include "cli/models/models_source.h"
 
@@ -29,5 +28,3 @@ const struct models_file *models_hub_choose(const struct models_files *files,
 
 // Returns the file of a path, or NULL.
 const struct models_file *models_hub_find(const struct models_files *files, const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 // The table of small models that have a short name, with their source, size, sha256 and licence.
 // glinfer supports the families and weight types of all of them.
-#ifndef MODELS_KNOWN_H
-#define MODELS_KNOWN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ const struct models_known *models_known_file(const char *repo, const char *file)
 bool models_known_beginning(const char *word, char *names, size_t size);
 // Returns the name in the table that a misspelt one is nearest to; NULL: none is near.
 const char *models_known_nearest(const char *name);
-
-#endif

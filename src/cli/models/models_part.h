@@ -1,8 +1,7 @@
 // A partial download: "FILE.part", locked by the process that fetches it, and "FILE.part.from",
 // which names its origin. If the process ends, the next one resumes there. FILE itself appears only
 // when it is complete.
-#ifndef MODELS_PART_H
-#define MODELS_PART_H
+#pragma once
 
 #include "cli/common/cli_io.h"
 #include "cli/models/models_cache.h"
@@ -36,5 +35,3 @@ void models_part_close(struct models_part *part);
 // Computes the sha256 of an open file of a size. Returns false with the reason printed.
 bool models_hash_file(int file, const char *path, uint64_t size, struct cli_bar *bar,
                       char sha256[65]);
-
-#endif

@@ -1,7 +1,6 @@
 // Finds the file of a model that the user names: a local file is used; a URL or a repository of the
 // hub is fetched if it is not local. A path or a name never causes a network request.
-#ifndef MODELS_PULL_H
-#define MODELS_PULL_H
+#pragma once
 
 #include "cli/common/cli_args.h"
 #include "cli/models/models_cache.h"
@@ -51,5 +50,3 @@ bool models_find_vad(const char *word, const struct models_asked *asked,
 // Returns the path that models_find finds for -m, which is kept until the process ends; NULL with
 // the reason printed.
 const char *models_path(const char *word, const struct cli_hub_flags *hub);
-
-#endif

@@ -1,8 +1,7 @@
 // Parses the user's name of a model: a name, a repository of the hub, a URL or a path; and finds
 // the place of its file in the cache. Parses text only: no file, no network. Refuses invalid text,
 // such as a name that leads out of the cache.
-#ifndef MODELS_SOURCE_H
-#define MODELS_SOURCE_H
+#pragma once
 
 #include "cli/models/models_known.h"
 
@@ -57,5 +56,3 @@ const char *models_host(const char *url);
 const char *models_shown(const char *url, char shown[MODELS_MAX_URL]);
 // True for 64 hexadecimal digits.
 bool models_is_sha256(const char *text);
-
-#endif

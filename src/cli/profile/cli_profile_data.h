@@ -1,6 +1,5 @@
 // Keeps what `glinfer profile` measured for its outputs: a table, JSON, a trace, a roofline.
-#ifndef CLI_PROFILE_DATA_H
-#define CLI_PROFILE_DATA_H
+#pragma once
 
 #include "glinfer.h"
 
@@ -56,5 +55,3 @@ double cli_profile_roof_share(const struct cli_profile_data *data,
 // and the host's submitting.
 //   https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 void cli_trace_print(FILE *file, const struct cli_profile_data *data);
-
-#endif

@@ -1,11 +1,8 @@
 // Escapes in texts of the command line.
-#ifndef CLI_ESCAPES_H
-#define CLI_ESCAPES_H
+#pragma once
 
 #include "cli/common/cli_memory.h"
 
 // Replaces \n, \t, \r, \\, \", \' and \xHH by the characters that they stand for; other backslashes
 // stay.
 void cli_resolve_escapes(struct cli_bytes *bytes);
-
-#endif

@@ -1,6 +1,5 @@
 // The prompt of `glinfer run`: from the command line, a file or standard input.
-#ifndef CLI_PROMPT_H
-#define CLI_PROMPT_H
+#pragma once
 
 #include "cli/common/cli_args.h"
 #include "cli/common/cli_memory.h"
@@ -41,5 +40,3 @@ bool cli_prompt_cache_load(struct cli_prompt_cache *cache, struct glinfer_sessio
 // file has it already. Returns false with the reason printed.
 bool cli_prompt_cache_save(const struct cli_prompt_cache *cache, struct glinfer_session *session,
                            const struct cli_ids *ids);
-
-#endif

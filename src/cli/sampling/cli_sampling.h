@@ -1,6 +1,5 @@
 // The sampling of tokens: flags with llama-cli's names and defaults.
-#ifndef CLI_SAMPLING_H
-#define CLI_SAMPLING_H
+#pragma once
 
 #include "cli/common/cli_args.h"
 #include "cli/flags/cli_text_file.h"
@@ -166,5 +165,3 @@ void cli_sampling_fill(const struct cli_sampling *sampling, uint64_t seed,
 // Read values, for rows: ID+X or ID-X, and a breaker.
 bool cli_parse_bias(const char *text, void *field, char *why, size_t size);
 bool cli_parse_breaker(const char *text, void *field, char *why, size_t size);
-
-#endif

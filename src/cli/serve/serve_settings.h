@@ -1,6 +1,5 @@
 // The settings of `glinfer serve`, as its flags fill them. They do not change while it runs.
-#ifndef SERVE_SETTINGS_H
-#define SERVE_SETTINGS_H
+#pragma once
 
 #include "cli/common/cli_session.h"
 #include "cli/sampling/cli_sampling.h"
@@ -39,5 +38,3 @@ struct serve_settings {
     int reasoning_format;
 };
 enum { SERVE_REASONING_NONE = 2 }; // thoughts are text of the answer, with their marks
-
-#endif

@@ -1,7 +1,6 @@
 // One sound becomes a transcript: reads it, transcribes it piece by piece, and prints the text as
 // it comes.
-#ifndef CLI_HEARING_H
-#define CLI_HEARING_H
+#pragma once
 
 #include "cli/common/cli_session.h"
 #include "cli/speech/cli_microphone.h"
@@ -39,5 +38,3 @@ extern const struct cli_number cli_speech_numbers[CLI_N_SPEECH_NUMBER];
 bool cli_hearing_run(struct cli_hearing *hearing);
 // Frees the transcript.
 void cli_hearing_finish(struct cli_hearing *hearing);
-
-#endif

@@ -1,7 +1,6 @@
 // Sound of a microphone, through ALSA's library, which is looked for when one is opened: it is not
 // a dependency, and PipeWire and PulseAudio appear as ALSA devices.
-#ifndef CLI_MICROPHONE_H
-#define CLI_MICROPHONE_H
+#pragma once
 
 #include "cli/speech/cli_resample.h"
 
@@ -22,5 +21,3 @@ bool cli_microphone_next(struct cli_microphone *microphone, const float **sample
 bool cli_microphone_is_ready(struct cli_microphone *microphone);
 // Returns how often sound was lost because nobody read it in time.
 uint32_t cli_microphone_n_lost(const struct cli_microphone *microphone);
-
-#endif

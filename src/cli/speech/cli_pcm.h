@@ -1,6 +1,5 @@
 // Sound without a file format: how its samples are written, and the head of a WAV file on a stream.
-#ifndef CLI_PCM_H
-#define CLI_PCM_H
+#pragma once
 
 #include "glinfer.h"
 
@@ -38,5 +37,3 @@ uint32_t cli_wav_chunk_size(const unsigned char *bytes);
 // is not of cli_pcm_encodings.
 bool cli_wav_read_format(const unsigned char *bytes, size_t size, struct cli_pcm *pcm, char *why,
                          size_t why_size);
-
-#endif

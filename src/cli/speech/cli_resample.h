@@ -1,7 +1,6 @@
 // Turns sound of any rate and number of channels into the input of speech models:
 // GLINFER_SPEECH_RATE samples per second, one channel.
-#ifndef CLI_RESAMPLE_H
-#define CLI_RESAMPLE_H
+#pragma once
 
 #include "glinfer.h"
 
@@ -37,5 +36,3 @@ void cli_resampler_push(struct cli_resampler *resampler, const float *frames, si
 
 // Converts n little-endian integers of 1 to 4 bytes, signed, to floats between -1 and 1.
 void cli_samples_from_bytes(const unsigned char *bytes, size_t n, uint32_t width, float *samples);
-
-#endif

@@ -1,8 +1,7 @@
 // Sound as speech models hear it, 16 kHz and one channel, from files (WAV, FLAC, Ogg, MP3 and the
 // other formats of libsndfile), from streams and from memory. It comes in blocks of about 0.1 s, so
 // that hours of sound take as little memory as seconds.
-#ifndef CLI_SOUND_H
-#define CLI_SOUND_H
+#pragma once
 
 #include "cli/speech/cli_pcm.h"
 #include "cli/speech/cli_resample.h"
@@ -33,5 +32,3 @@ double cli_sound_seconds(const struct cli_sound *sound);
 // Returns what is wrong with a sound that was read, such as "FILE ends early: 3.2 of 5.0 s were
 // read"; "" if nothing is. For use after the end.
 const char *cli_sound_note(const struct cli_sound *sound);
-
-#endif

@@ -1,6 +1,5 @@
 // Bytes of a pipe or a terminal, with a look at the first ones.
-#ifndef CLI_STREAM_H
-#define CLI_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ size_t cli_stream_read(struct cli_stream *stream, void *bytes, size_t size, size
 bool cli_stream_skip(struct cli_stream *stream, uint64_t size);
 // Returns true if reading would not wait.
 bool cli_stream_is_ready(const struct cli_stream *stream);
-
-#endif

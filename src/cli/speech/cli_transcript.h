@@ -1,8 +1,7 @@
 // Keeps the segments of a transcript and writes them in the formats of whisper-cli (lines with
 // times, TXT, SRT, VTT, LRC, CSV, JSON) and as the JSON of OpenAI's API. Bytes that are not UTF-8,
 // such as a character that is cut at the end of a segment, become U+FFFD.
-#ifndef CLI_TRANSCRIPT_H
-#define CLI_TRANSCRIPT_H
+#pragma once
 
 #include "cli/common/cli_json.h"
 
@@ -93,5 +92,3 @@ void cli_transcript_join(const struct cli_transcript *transcript, struct cli_byt
 cJSON *cli_transcript_json(const struct cli_transcript *transcript);
 // Returns the answer `verbose_json`: with segments, and with words if that is set.
 cJSON *cli_transcript_verbose(const struct cli_transcript *transcript, bool has_words);
-
-#endif

@@ -1,8 +1,7 @@
 // Events of the Wyoming protocol, by which Home Assistant talks to speech services: a line of JSON
 // {type, data, data_length, payload_length}, then that many bytes of JSON, then of payload. No
 // sockets: bytes come in, events come out, and the other way round.
-#ifndef CLI_WYOMING_H
-#define CLI_WYOMING_H
+#pragma once
 
 #include "cli/common/cli_json.h"
 
@@ -50,5 +49,3 @@ void cli_wyoming_write_text(struct cli_bytes *bytes, const char *type, const cha
 // Appends the event info: a program that transcribes speech, with one model, which knows the first
 // n_language ones of glinfer_speech_language.
 void cli_wyoming_write_info(struct cli_bytes *bytes, const char *model, size_t n_language);
-
-#endif

@@ -1,7 +1,6 @@
 // Converts the sound of a Wyoming client, the events transcribe, audio-start, audio-chunk... and
 // audio-stop, to samples at 16 kHz with one channel.
-#ifndef CLI_WYOMING_SOUND_H
-#define CLI_WYOMING_SOUND_H
+#pragma once
 
 #include "cli/speech/cli_resample.h"
 #include "cli/speech/cli_wyoming.h"
@@ -33,5 +32,3 @@ enum cli_wyoming_task {
 enum cli_wyoming_task cli_wyoming_take(struct cli_wyoming_sound *sound,
                                        const struct cli_wyoming_event *event,
                                        struct cli_samples *samples, struct glinfer_error *err);
-
-#endif

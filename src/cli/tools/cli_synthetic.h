@@ -1,7 +1,6 @@
 // Small model files with random weights, of shapes that models have, for tests of a device without
 // a model.
-#ifndef CLI_SYNTHETIC_H
-#define CLI_SYNTHETIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@
 const char *cli_synthetic_name(size_t i);
 // Writes a GGUF file of shape i. False if it cannot be written.
 bool cli_synthetic_write(size_t i, FILE *file);
-
-#endif

@@ -2,8 +2,7 @@
 // Applies if the samplers, in their order, are ones that the GPU implements. Owns the host's copy
 // of the adjustments, so that the GPU's copy can be rewritten when an answer resumes. Private to
 // this folder.
-#ifndef GI_ENGINE_ADJUST_H
-#define GI_ENGINE_ADJUST_H
+#pragma once
 
 #include "gpu/dispatch/step_state.h"
 #include "sampler/repetition.h"
@@ -40,5 +39,3 @@ bool gi_adjust_is_masked(const struct gi_answer *answer);
 bool gi_adjust_write_mask(struct gi_answer *answer);
 // Sets the fields of step_state that describe the adjustments of its step.
 void gi_adjust_set(const struct gi_adjusting *adjusting, struct gi_step_state *state);
-
-#endif

@@ -1,8 +1,7 @@
 // An answer in progress, from its parameters to its last token. answer_submit.c submits its batches
 // and chains; answer.c waits for them and delivers tokens, one step of work at a time, so that a
 // blocking call and one with a budget run the same code; answer_begin.c begins and ends it.
-#ifndef GI_ENGINE_ANSWER_H
-#define GI_ENGINE_ANSWER_H
+#pragma once
 
 #include "engine/answer/adjust.h"
 #include "engine/answer/host_sample.h"
@@ -178,5 +177,3 @@ bool gi_answer_submit_open(struct gi_answer *answer);
 // Leaves the GPU idle for its share of the time after busy_ns of work: sleeps until then or until
 // the session is cancelled, or, with glinfer_step, stores the time.
 void gi_answer_rest(struct gi_answer *answer, uint64_t busy_ns);
-
-#endif

@@ -1,6 +1,5 @@
 // When stepped answers can continue, for the descriptor of glinfer_device_fd.
-#ifndef GI_ENGINE_ANSWER_WAKE_H
-#define GI_ENGINE_ANSWER_WAKE_H
+#pragma once
 
 #include "engine/device/device.h"
 
@@ -9,5 +8,3 @@
 void gi_answers_set_wake(const struct glinfer_device *device);
 // Forgets the fences of all answers, before their chains are retired or discarded.
 void gi_answers_forget_wake(const struct glinfer_device *device);
-
-#endif

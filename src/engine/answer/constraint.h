@@ -1,8 +1,7 @@
 // The grammar that constrains an answer: follows its tokens and returns the tokens that may come
 // next. A session keeps the constraint of its last answer, so that the next one with the same
 // grammar reuses the parsed grammar and its masks.
-#ifndef GI_ENGINE_CONSTRAINT_H
-#define GI_ENGINE_CONSTRAINT_H
+#pragma once
 
 #include "engine/session/session.h"
 
@@ -26,5 +25,3 @@ const uint32_t *gi_constraint_mask(struct gi_constraint *constraint, struct glin
 // Appends a token that the mask allowed. Fails as gi_constraint_mask does.
 bool gi_constraint_accept(struct gi_constraint *constraint, uint32_t token,
                           struct glinfer_error *err);
-
-#endif

@@ -3,8 +3,7 @@
 // and values depend on all earlier tokens, so the rows of tokens that move are recomputed from
 // their ids, as those of a prompt. There is at most one recomputed token per generated token, and
 // it is several times cheaper.
-#ifndef GI_ENGINE_CONTEXT_FULL_H
-#define GI_ENGINE_CONTEXT_FULL_H
+#pragma once
 
 #include "engine/answer/answer.h"
 
@@ -16,5 +15,3 @@ void gi_answer_reach_limit(struct gi_answer *answer);
 // that moved; no chain is in flight. Fails with CONTEXT_FULL if that was asked for, else as a
 // prompt does.
 bool gi_answer_make_room(struct gi_answer *answer);
-
-#endif

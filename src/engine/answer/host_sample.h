@@ -2,8 +2,7 @@
 // chain of samplers chooses as the input of the next step. The GPU still makes its greedy choice,
 // which is cheap and shows whether the logits are finite; the host replaces it. Private to answer.c
 // and answer_submit.c.
-#ifndef GI_ENGINE_HOST_SAMPLE_H
-#define GI_ENGINE_HOST_SAMPLE_H
+#pragma once
 
 #include "engine/session/session.h"
 
@@ -31,5 +30,3 @@ bool gi_host_sample_request(struct gi_answer *answer, const struct gi_range *log
 // Chooses the token of a step that has run, stores it in landing->entries, and passes the token to
 // the grammar in any case. Fails with GPU_LOST, DRIVER, and UNSUPPORTED if every token is banned.
 bool gi_host_sample_choose(struct gi_answer *answer, struct gi_landing *landing);
-
-#endif

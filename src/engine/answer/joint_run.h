@@ -3,8 +3,7 @@
 // module where it would submit or retire a chain. A chain begins after all ready answers have
 // delivered their tokens, or earlier if the GPU need not wait for the host. Answers join and leave
 // between two chains. The context is entered.
-#ifndef GI_ENGINE_JOINT_RUN_H
-#define GI_ENGINE_JOINT_RUN_H
+#pragma once
 
 #include "engine/answer/answer.h"
 
@@ -49,5 +48,3 @@ static inline bool gi_joint_is_lone(uint32_t set)
 // was seen late, unless no time is known or this one is shorter.
 void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t begin_ns,
                           uint64_t now, uint32_t n_steps);
-
-#endif

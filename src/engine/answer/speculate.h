@@ -4,8 +4,7 @@
 // the draft, so the answer is that of single steps except for rounding. Rows of wrong tokens stay
 // in the cache after the end of the text, where the next tokens overwrite them. Private to this
 // folder.
-#ifndef GI_ENGINE_SPECULATE_H
-#define GI_ENGINE_SPECULATE_H
+#pragma once
 
 #include "engine/session/lookup.h"
 #include "gpu/dispatch/joint.h"
@@ -54,5 +53,3 @@ void gi_speculation_land(struct gi_answer *answer, const struct gi_landing *land
                          uint32_t n_live, uint64_t ns);
 // Records that token i of the landing was delivered.
 void gi_speculation_note(struct gi_answer *answer, const struct gi_landing *landing, uint32_t i);
-
-#endif

@@ -1,7 +1,6 @@
 // Turns the bytes of tokens into text that may be shown: whole characters only, and nothing that
 // may be the start of a stop string until it is known not to be one.
-#ifndef GI_ENGINE_TEXT_STREAM_H
-#define GI_ENGINE_TEXT_STREAM_H
+#pragma once
 
 #include "base/utf8.h"
 #include "tokenizer/tokenizer.h"
@@ -28,5 +27,3 @@ void gi_text_stream_finish(struct gi_text_stream *stream);
 struct gi_text gi_text_stream_push(struct gi_text_stream *stream, struct gi_text bytes);
 // Ends the text. Returns what is still held back.
 struct gi_text gi_text_stream_flush(struct gi_text_stream *stream);
-
-#endif

@@ -1,6 +1,5 @@
 // The frame of the calls of glinfer.h, and the end of objects that a callback destroyed meanwhile.
-#ifndef GI_ENGINE_CALL_H
-#define GI_ENGINE_CALL_H
+#pragma once
 
 #include "engine/session/session.h"
 
@@ -26,5 +25,3 @@ void gi_session_end_answer(struct glinfer_session *session);
 struct glinfer_device *gi_device_create(const struct glinfer_device_params *params,
                                         const struct gi_settings *settings,
                                         struct glinfer_error *err);
-
-#endif

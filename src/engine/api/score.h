@@ -1,6 +1,5 @@
 // The buffers and the list of glinfer_score, created by its first call and owned by the session.
-#ifndef GI_ENGINE_SCORE_H
-#define GI_ENGINE_SCORE_H
+#pragma once
 
 #include "engine/session/session.h"
 
@@ -9,5 +8,3 @@
 bool gi_scorer_open(struct glinfer_session *session, struct glinfer_error *err);
 // Destroys the session's scorer, if it has one.
 void gi_scorer_close(struct glinfer_session *session);
-
-#endif

@@ -1,7 +1,6 @@
 // Runs a text through a session in batches of a prompt, for calls that read the rows of each batch:
 // scores and embeddings.
-#ifndef GI_ENGINE_TEXT_RUN_H
-#define GI_ENGINE_TEXT_RUN_H
+#pragma once
 
 #include "engine/session/session.h"
 
@@ -28,5 +27,3 @@ bool gi_text_run_check(const struct gi_text_run *run);
 bool gi_text_run_call(struct gi_text_run *run, bool (*work)(struct gi_text_run *run));
 // Runs all batches. Fails with GPU_LOST, CANCELLED, and as write and take do.
 bool gi_text_run_batches(struct gi_text_run *run);
-
-#endif

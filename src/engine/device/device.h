@@ -1,6 +1,5 @@
 // glinfer_device: a platform, its GL side and the programs compiled on it.
-#ifndef GI_ENGINE_DEVICE_H
-#define GI_ENGINE_DEVICE_H
+#pragma once
 
 #include "engine/device/tuning_file.h"
 #include "gpu/device/settings.h"
@@ -52,5 +51,3 @@ void gi_device_close(struct glinfer_device *device);
 // has no programs.
 bool gi_device_reopen(struct glinfer_device *device, void (*release)(struct glinfer_device *device),
                       struct glinfer_error *err);
-
-#endif

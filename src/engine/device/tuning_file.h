@@ -1,8 +1,7 @@
 // A device's tuning on disk: a file in the cache's folder "tuning", named by what identifies driver
 // and kernels. It only ever saves time: a file that is missing, damaged or foreign leaves the class
 // tables to choose.
-#ifndef GI_ENGINE_TUNING_FILE_H
-#define GI_ENGINE_TUNING_FILE_H
+#pragma once
 
 #include "gpu/device/gpu.h"
 #include "ops/record/tuning.h"
@@ -32,5 +31,3 @@ bool gi_tuning_file_store(const struct gi_tuning_file *file, const struct gi_tun
                           struct glinfer_error *err);
 // Removes the file. Fails with IO.
 bool gi_tuning_file_remove(const struct gi_tuning_file *file, struct glinfer_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // The file descriptor of glinfer_device_fd: an epoll set with a timer and, if the driver exports
 // kernel fences, the fences of chains that stepped answers wait for.
-#ifndef GI_ENGINE_WAKE_H
-#define GI_ENGINE_WAKE_H
+#pragma once
 
 #include "engine/device/device.h"
 
@@ -17,5 +16,3 @@ void gi_wake_set(const struct glinfer_device *device, uint64_t at_ns);
 bool gi_wake_watch(const struct glinfer_device *device, int fd);
 // Forgets a fence, before its chain is retired or discarded.
 void gi_wake_forget(const struct glinfer_device *device, int fd);
-
-#endif

@@ -1,8 +1,7 @@
 // The lists of joint steps: one token of each of several sequences (gpu/dispatch/joint.h). A family
 // records them like a batch; graph/joint_rows.h records the parts that belong to one sequence. A
 // list is recorded and built on first use.
-#ifndef GI_ENGINE_JOINT_TABLES_H
-#define GI_ENGINE_JOINT_TABLES_H
+#pragma once
 
 #include "engine/lists/tables.h"
 #include "gpu/dispatch/joint.h"
@@ -59,5 +58,3 @@ uint32_t gi_joint_tables_rows(const struct gi_joint_tables *tables, uint32_t set
 struct gi_range gi_joint_tables_logits(const struct gi_joint_tables *tables, uint32_t slot);
 // Returns the list's own step_state.
 struct gi_range gi_joint_tables_state(const struct gi_joint_tables *tables);
-
-#endif

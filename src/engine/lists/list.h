@@ -1,8 +1,7 @@
 // Makes dispatch lists ready: records them, builds their programs, tests these once on the driver,
 // and records the lists again without programs that the driver refuses or computes wrong. Callers
 // describe what to record.
-#ifndef GI_ENGINE_LIST_H
-#define GI_ENGINE_LIST_H
+#pragma once
 
 #include "engine/selftest/selftest.h"
 
@@ -52,5 +51,3 @@ void gi_list_describe_slots(const struct gi_tested *tested, uint32_t n_rows, enu
 
 // Keys before a tested step, if they fit: several ranges of keys.
 enum { GI_LIST_TEST_PAST = 1100 };
-
-#endif

@@ -1,8 +1,7 @@
 // The recorded lists of a session and the working memory that they use. A list is recorded, built
 // and sealed when an answer first needs it, or in advance. Bound to one sequence's cache and owned
 // by its session.
-#ifndef GI_ENGINE_TABLES_H
-#define GI_ENGINE_TABLES_H
+#pragma once
 
 #include "engine/lists/list.h"
 #include "engine/model/session_layout.h"
@@ -113,5 +112,3 @@ struct gi_executor *gi_tables_create_rows(struct gi_tables *tables, uint32_t n_r
 // Creates the executor of a list that ends a step after its logits, whose list was recorded before.
 struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_end end,
                                          struct glinfer_error *err);
-
-#endif

@@ -1,11 +1,8 @@
 // The highest rates of a device: memory and arithmetic.
-#ifndef GI_ENGINE_DEVICE_RATES_H
-#define GI_ENGINE_DEVICE_RATES_H
+#pragma once
 
 #include "engine/device/device.h"
 
 // Measures the rates as glinfer_device_measure does. The device is entered.
 bool gi_device_measure(const struct glinfer_device *device, struct glinfer_device_rates *rates,
                        struct glinfer_error *err);
-
-#endif

@@ -1,11 +1,8 @@
 // The time of each dispatch of a prompt or of decode steps.
-#ifndef GI_ENGINE_PROFILE_H
-#define GI_ENGINE_PROFILE_H
+#pragma once
 
 #include "engine/session/session.h"
 
 // Measures, or only plans, and sets *stats as glinfer_profile does. The session is entered.
 bool gi_profile(struct glinfer_session *session, const struct glinfer_profile_params *params,
                 struct glinfer_profile_stats *stats, struct glinfer_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 // Plans a prompt or decode steps in place of measuring them: part of glinfer_profile.
-#ifndef GI_ENGINE_PROFILE_PLAN_H
-#define GI_ENGINE_PROFILE_PLAN_H
+#pragma once
 
 #include "engine/session/session.h"
 
@@ -8,5 +7,3 @@
 // missing lists. Fails as ops do.
 bool gi_profile_plan(struct glinfer_session *session, const struct glinfer_profile_params *params,
                      struct glinfer_error *err);
-
-#endif

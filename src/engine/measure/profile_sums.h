@@ -1,6 +1,5 @@
 // Sums, by kernel, of what a profile's dispatches moved and computed. Private to profile.c.
-#ifndef GI_ENGINE_PROFILE_SUMS_H
-#define GI_ENGINE_PROFILE_SUMS_H
+#pragma once
 
 #include "glinfer.h"
 #include "gpu/dispatch/dispatch_table.h"
@@ -27,5 +26,3 @@ void gi_kernel_sums_add(struct gi_kernel_sums *sums, const struct gi_span *spans
 // Turns sums over the runs into means, the slowest kernel first, and adds them up in stats.
 void gi_kernel_sums_finish(struct gi_kernel_sums *sums, uint32_t n_runs,
                            struct glinfer_profile_stats *stats);
-
-#endif

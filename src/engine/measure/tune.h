@@ -1,7 +1,6 @@
 // The tuner: measures the shapes that a session's model can run with. api/ calls gi_tune and
 // gi_tuned_describe; the other functions are shared by the files of the tuner only.
-#ifndef GI_ENGINE_TUNE_H
-#define GI_ENGINE_TUNE_H
+#pragma once
 
 #include "engine/measure/tune_clock.h"
 
@@ -78,5 +77,3 @@ bool gi_tune_dispatch(struct gi_tune *tune);
 // Sets tune->batch and the device's form of prompt kernels where its class does not settle it. A
 // step has been timed before.
 bool gi_tune_batch(struct gi_tune *tune);
-
-#endif

@@ -1,8 +1,7 @@
 // Time of runs of a session's tables, for the tuner. A GPU's clock sleeps between short bursts,
 // down to a third of its speed, so each measurement follows arithmetic that keeps it awake; before
 // the first one that arithmetic runs until its own time is steady.
-#ifndef GI_ENGINE_TUNE_CLOCK_H
-#define GI_ENGINE_TUNE_CLOCK_H
+#pragma once
 
 #include "engine/session/session.h"
 #include "gpu/dispatch/multi_executor.h"
@@ -45,5 +44,3 @@ bool gi_tune_clock_measure(struct gi_tune_clock *clock, const struct gi_tune_run
 // The same by the host's clock, from writing step_state on: the write is pending when the first
 // grid is dispatched.
 bool gi_tune_clock_wall(struct gi_tune_clock *clock, const struct gi_tune_run *run, double *ns);
-
-#endif

@@ -1,7 +1,6 @@
 // Places many ranges in few buffers, which are allocated at once. No range straddles two buffers,
 // and no buffer is larger than was chosen unless one range alone is.
-#ifndef GI_ENGINE_ARENA_H
-#define GI_ENGINE_ARENA_H
+#pragma once
 
 #include "gpu/memory/buffer.h"
 
@@ -41,5 +40,3 @@ bool gi_arena_place(struct gi_arena *arena, struct gi_gpu *gpu,
                     struct glinfer_error *err);
 
 void gi_arena_finish(struct gi_arena *arena, struct gi_gpu *gpu);
-
-#endif

@@ -1,7 +1,6 @@
 // The small matrices after the pooling of an embedding model, on the host: projections of an
 // embedding, and the classifier of a reranker. They multiply one vector per text.
-#ifndef GI_ENGINE_DENSE_HEAD_H
-#define GI_ENGINE_DENSE_HEAD_H
+#pragma once
 
 #include "graph/hparams.h"
 
@@ -37,5 +36,3 @@ bool gi_dense_head_project(const struct gi_dense_head *head, const float *x, uin
                            float *y, struct glinfer_error *err);
 bool gi_dense_head_score(const struct gi_dense_head *head, const float *x, uint32_t n_embd,
                          float *y, struct glinfer_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 // glinfer_model: weights on the GPU, the small vectors that sessions copy, and the tokenizer.
-#ifndef GI_ENGINE_MODEL_H
-#define GI_ENGINE_MODEL_H
+#pragma once
 
 #include "engine/device/device.h"
 #include "engine/model/dense_head.h"
@@ -83,5 +82,3 @@ bool gi_model_check_decoder(const struct glinfer_model *model, struct glinfer_er
 // MiB, ... leaves M MiB: <advice>".
 bool gi_model_reserve(struct glinfer_model *model, uint64_t size, uint64_t host, const char *who,
                       const char *advice, struct glinfer_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 // Fills glinfer_model_info: the content of a file and the memory that running it needs.
-#ifndef GI_ENGINE_MODEL_INFO_H
-#define GI_ENGINE_MODEL_INFO_H
+#pragma once
 
 #include "engine/model/plan/model_plan.h"
 #include "tokenizer/tokenizer.h"
@@ -27,5 +26,3 @@ struct gi_budget gi_budget_find(uint64_t mem_budget, uint64_t used, bool is_soft
 // Bytes of a process besides weights, cache, scratch and vocabulary: staging, chunks, the driver's
 // copies of programs (llvmpipe; measured with SmolLM2).
 #define GI_HOST_BYTES (UINT64_C(27) << 20)
-
-#endif

@@ -1,8 +1,7 @@
 // The small vectors of a model that stay on the host: norms, RoPE factors, and the vectors that an
 // encoder adds to the embeddings of tokens, for the position and for the type of the token, which
 // is that of a single text.
-#ifndef GI_ENGINE_MODEL_VECTORS_H
-#define GI_ENGINE_MODEL_VECTORS_H
+#pragma once
 
 #include "engine/model/model.h"
 
@@ -28,5 +27,3 @@ float *gi_vector_take(struct gi_vector_reader *reader, const struct gi_gguf_tens
 // IO, NO_MEMORY.
 bool gi_model_vectors_read(struct glinfer_model *model, const struct gi_model_plan *plan,
                            struct glinfer_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // The sizes of a session's buffers, from the model and the session's settings. Used for estimates,
 // before anything is allocated, and for allocation.
-#ifndef GI_ENGINE_SESSION_LAYOUT_H
-#define GI_ENGINE_SESSION_LAYOUT_H
+#pragma once
 
 #include "graph/graph.h"
 
@@ -85,5 +84,3 @@ void gi_joint_layout(const struct gi_graph *graph,
 // Returns the rows that a joint step has for the input of products: at least five, for the layout
 // of f16 rows.
 uint32_t gi_joint_input_rows(uint32_t n_slots);
-
-#endif

@@ -1,7 +1,6 @@
 // The vocabulary of a GGUF file as the tokenizer takes it: the tokenizer.ggml.* keys and the chat
 // template.
-#ifndef GI_ENGINE_VOCAB_H
-#define GI_ENGINE_VOCAB_H
+#pragma once
 
 #include "base/log.h"
 #include "gguf/gguf.h"
@@ -28,5 +27,3 @@ void gi_vocab_finish(struct gi_vocab_file *file);
 
 // Builds the tokenizer of a file. Fails as glinfer_tokenizer_load does.
 struct gi_tokenizer *gi_tokenizer_read(const struct gi_gguf *gguf, struct glinfer_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // Rows of weights from the file, kept for the self-test, which computes their products on the CPU:
 // a few tiles of some parts of each kind. A kind is what a program may depend on: slot, type and
 // shape.
-#ifndef GI_ENGINE_WEIGHT_SAMPLE_H
-#define GI_ENGINE_WEIGHT_SAMPLE_H
+#pragma once
 
 #include "engine/model/plan/model_plan.h"
 
@@ -38,5 +37,3 @@ const struct gi_weight_sample *gi_weight_samples_find(const struct gi_weight_sam
                                                       const struct gi_range *quads);
 // Dequantises a GPU row of the part, n_cols floats. Returns false if it was not kept.
 bool gi_weight_sample_row(const struct gi_weight_sample *sample, uint32_t row, float *values);
-
-#endif

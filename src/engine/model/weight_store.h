@@ -1,7 +1,6 @@
 // The weights of a model on the GPU, in one copy: read from the file and repacked in chunks of a
 // few MiB.
-#ifndef GI_ENGINE_WEIGHT_STORE_H
-#define GI_ENGINE_WEIGHT_STORE_H
+#pragma once
 
 #include "engine/model/arena.h"
 #include "engine/model/plan/model_plan.h"
@@ -29,5 +28,3 @@ bool gi_read_vector(const struct gi_gguf *gguf, const struct gi_gguf_tensor *ten
 // in out, (n, n_tap, n_col), the columns of a tap are, with zeros after the last.
 bool gi_read_taps(const struct gi_gguf *gguf, const struct gi_plan_source *source, uint32_t first,
                   size_t n, uint8_t *out, struct glinfer_error *err);
-
-#endif

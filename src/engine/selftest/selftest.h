@@ -2,8 +2,7 @@
 // the results with a computation on the CPU. The finding is stored next to the program's binary, so
 // that later starts only read it. A wrong program is added to the blocklist
 // (gpu/program/quarantine.h) and its lists are recorded again without it. Called by engine/lists.
-#ifndef GI_ENGINE_SELFTEST_H
-#define GI_ENGINE_SELFTEST_H
+#pragma once
 
 #include "engine/model/model.h"
 #include "gpu/dispatch/executor.h"
@@ -53,5 +52,3 @@ bool gi_selftest_leave_halves(const struct gi_tested *tested, const struct glinf
 // *is_changed if there are any.
 void gi_selftest_check_refusals(const struct gi_tested *tested,
                                 const struct gi_dispatch_table *list, bool *is_changed);
-
-#endif

@@ -1,6 +1,5 @@
 // Runs the tests of one list. Private to this folder.
-#ifndef GI_ENGINE_SELFTEST_RUN_H
-#define GI_ENGINE_SELFTEST_RUN_H
+#pragma once
 
 #include "engine/selftest/selftest.h"
 #include "engine/selftest/test_case.h"
@@ -48,5 +47,3 @@ bool gi_selftest_keep(const struct gi_selftest_run *run, struct gi_selftest_kept
 // Writes the copy back, even if the tests were cancelled, and frees it. Returns ok, or false with
 // the error of a write.
 bool gi_selftest_restore(const struct gi_selftest_run *run, struct gi_selftest_kept *kept, bool ok);
-
-#endif

@@ -2,8 +2,7 @@
 // buffers and compares its results with a computation in double. Each kernel has a check function,
 // selected by enum gi_program_id, which uses the functions of this header. A test owns memory that
 // lives as long as the test.
-#ifndef GI_ENGINE_TEST_CASE_H
-#define GI_ENGINE_TEST_CASE_H
+#pragma once
 
 #include "engine/model/model.h"
 #include "gpu/dispatch/joint.h"
@@ -107,5 +106,3 @@ static inline uint32_t gi_test_n_sampled(const struct gi_test *test)
 {
     return test->sample->n_tiles * GI_TILE_ROWS;
 }
-
-#endif

@@ -1,6 +1,5 @@
 // Sequence breakers of DRY: texts, and the sequences of tokens that can contain them.
-#ifndef GI_ENGINE_BREAKERS_H
-#define GI_ENGINE_BREAKERS_H
+#pragma once
 
 #include "sampler/repetition.h"
 #include "tokenizer/tokenizer.h"
@@ -20,5 +19,3 @@ bool gi_breaker_list_fill(struct gi_breaker_list *list, const struct gi_tokenize
                           struct glinfer_error *err);
 // Frees the list. Accepts all-zero.
 void gi_breaker_list_finish(struct gi_breaker_list *list);
-
-#endif

@@ -1,7 +1,6 @@
 // The rows of a sequence's first tokens in its cache, and its layers' states, in the order of a
 // saved sequence (engine/session/state_format.h).
-#ifndef GI_ENGINE_CACHE_ROWS_H
-#define GI_ENGINE_CACHE_ROWS_H
+#pragma once
 
 #include "engine/session/state_format.h"
 #include "graph/hparams.h"
@@ -32,5 +31,3 @@ void gi_cache_rows_save(const struct gi_sequence *sequence, const struct gi_hpar
 bool gi_cache_rows_load(struct gi_sequence *sequence, const struct gi_hparams *hparams,
                         struct gi_gpu *gpu, const struct gi_source *source,
                         const struct gi_state_head *head, struct glinfer_error *err);
-
-#endif

@@ -3,8 +3,7 @@
 // off, they are only compared with the tokens of steps, which costs no GPU time; they are turned on
 // once measured times and the rate of right tokens predict a gain. Plain memory and numbers, no
 // allocation.
-#ifndef GI_ENGINE_LOOKUP_H
-#define GI_ENGINE_LOOKUP_H
+#pragma once
 
 #include "gpu/dispatch/step_state.h"
 
@@ -58,5 +57,3 @@ uint32_t gi_lookup_choose(struct gi_lookup *lookup, const uint32_t *text, uint32
 void gi_lookup_learn_draft(struct gi_lookup *lookup, uint32_t n_draft, uint32_t n_right,
                            uint64_t ns);
 void gi_lookup_learn_steps(struct gi_lookup *lookup, uint32_t n_steps, bool is_alone, uint64_t ns);
-
-#endif

@@ -1,7 +1,6 @@
 // Checks struct glinfer_samplers, decides whether the GPU can apply it or the host must, and
 // creates the host's chain of samplers.
-#ifndef GI_ENGINE_SAMPLERS_H
-#define GI_ENGINE_SAMPLERS_H
+#pragma once
 
 #include "engine/lists/tables.h"
 #include "sampler/sampler.h"
@@ -27,5 +26,3 @@ struct gi_sampler_chain *gi_samplers_create_chain(const struct glinfer_generate_
                                                   const struct gi_tokenizer *tokenizer,
                                                   uint32_t n_vocab, uint32_t n_ctx,
                                                   struct glinfer_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // A sequence: the tokens of one text, their KV cache, and the position. Lists and a runner compute
 // it (engine/lists/tables.h). The session owns the GPU memory; a sequence owns its arrays of tokens
 // and ranges.
-#ifndef GI_ENGINE_SEQUENCE_H
-#define GI_ENGINE_SEQUENCE_H
+#pragma once
 
 #include "base/error.h"
 #include "ops/record/stream.h"
@@ -69,5 +68,3 @@ void gi_sequence_join_batch(struct gi_sequence *sequence, uint32_t at, uint32_t 
 void gi_sequence_limit_batches(struct gi_sequence *sequence, uint32_t n_batch);
 // Returns the number of cached tokens from `at` on that were computed in one batch.
 uint32_t gi_sequence_batch_at(const struct gi_sequence *sequence, uint32_t at);
-
-#endif

@@ -1,7 +1,6 @@
 // glinfer_session: owns a sequence, the lists that compute it, the runner that submits them, and
 // the choice of the executors of its steps.
-#ifndef GI_ENGINE_SESSION_H
-#define GI_ENGINE_SESSION_H
+#pragma once
 
 #include "engine/session/lookup.h"
 #include "engine/session/session_group.h"
@@ -100,5 +99,3 @@ bool gi_session_restore(struct glinfer_session *session, struct glinfer_error *e
 // began. what: name of the call.
 bool gi_session_check_cancel(struct glinfer_session *session, const char *what,
                              struct glinfer_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // is a group of one. Ranges of slots are contiguous, so that a joint step
 // (engine/lists/joint_tables.h) can address them by slot. Owned by its sessions; the last one frees
 // it. The context is entered in functions that return errors.
-#ifndef GI_ENGINE_SESSION_GROUP_H
-#define GI_ENGINE_SESSION_GROUP_H
+#pragma once
 
 #include "base/owned.h"
 #include "engine/lists/joint_tables.h"
@@ -41,5 +40,3 @@ void gi_session_group_release(struct gi_session_group *group,
                               const struct glinfer_session *session);
 // Removes the session from the group; the last one destroys the group.
 void gi_session_group_leave(struct gi_session_group *group, const struct glinfer_session *session);
-
-#endif

@@ -10,8 +10,7 @@
 //           layer nothing
 //   hash    (16) of all data after the head, by blocks of GI_STATE_BLOCK bytes
 // A file is not trusted: all values are checked before they are returned. Knows no GPU.
-#ifndef GI_ENGINE_STATE_FORMAT_H
-#define GI_ENGINE_STATE_FORMAT_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/new_file.h"
@@ -80,5 +79,3 @@ void gi_state_write(struct gi_state_writer *writer, const void *data, size_t siz
 bool gi_state_write_end(struct gi_state_writer *writer, struct glinfer_error *err);
 // Frees what writing took. Accepts all-zero.
 void gi_state_write_finish(struct gi_state_writer *writer);
-
-#endif

@@ -1,8 +1,7 @@
 // The executors of a session's decode steps, one for each end. Steps begin with the multi-dispatch
 // executor. A faster executor, which takes longer to compile, replaces it between two answers; if
 // that one gives up a chain, the multi-dispatch executor continues.
-#ifndef GI_ENGINE_STEP_EXECUTORS_H
-#define GI_ENGINE_STEP_EXECUTORS_H
+#pragma once
 
 #include "engine/session/session.h"
 
@@ -46,5 +45,3 @@ enum glinfer_dispatch gi_step_executors_recall(struct glinfer_session *session,
                                                double step_ns[GLINFER_DISPATCH_WAYS]);
 // Returns the cache key of the verdicts on such steps; NULL: none. For tests.
 const struct gi_hash *gi_step_executors_key(struct glinfer_session *session, enum gi_step_end end);
-
-#endif

@@ -1,8 +1,7 @@
 // The lists that verify a draft, after a small batch: the logits of all rows, then the choice of a
 // token for each row with its own step_state, as a step at its position would choose. The lists and
 // their buffers are created when an answer first uses drafts.
-#ifndef GI_ENGINE_VERIFY_H
-#define GI_ENGINE_VERIFY_H
+#pragma once
 
 #include "engine/session/session.h"
 
@@ -36,5 +35,3 @@ void gi_verifier_close(struct glinfer_session *session);
 bool gi_verifier_suits(const struct glinfer_session *session);
 // Returns the maximum rows of a draft's batch; 0: no such batches.
 uint32_t gi_verifier_rows(const struct glinfer_session *session);
-
-#endif

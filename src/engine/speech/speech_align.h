@@ -1,8 +1,7 @@
 // Weights with which the decoder of a speech model attends to the sound while it reads a text: the
 // queries of its layers of cross-attention, copied while the list of a prompt runs, times the keys
 // of the encoder. The CPU computes them, since it does so once a window, for few heads.
-#ifndef GI_ENGINE_SPEECH_ALIGN_H
-#define GI_ENGINE_SPEECH_ALIGN_H
+#pragma once
 
 #include "engine/speech/speech_call.h"
 
@@ -29,5 +28,3 @@ enum gi_net_result gi_speech_align_run(struct gi_speech_align *align, struct gi_
 bool gi_speech_align_weigh(const struct gi_speech_align *align, struct glinfer_session *decoder,
                            uint32_t layer, uint32_t head, uint32_t n_key, float *weights,
                            struct glinfer_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // A call of a speech model's network, whose lists several steps of a transcription may submit: each
 // submits pieces until its time is over, and the next goes on once the GPU has done them, so that
 // neither waits long. At most one call is in progress. The context is entered.
-#ifndef GI_ENGINE_SPEECH_CALL_H
-#define GI_ENGINE_SPEECH_CALL_H
+#pragma once
 
 #include "engine/session/session.h"
 #include "gpu/dispatch/dispatch_replay.h"
@@ -47,5 +46,3 @@ enum gi_net_result gi_speech_call_fetch(struct gi_speech_call *call, const struc
 enum gi_net_result gi_speech_call_wait(struct gi_speech_call *call, struct glinfer_error *err);
 // Ends the step, and the call unless the result is BUSY. Returns the result.
 enum gi_net_result gi_speech_call_leave(struct gi_speech_call *call, enum gi_net_result result);
-
-#endif

@@ -1,7 +1,6 @@
 // Greedy texts of a speech model: chains of steps whose tokens the GPU chooses under Whisper's
 // rules (ops/sample/speech_choice.h), with one wait a chain.
-#ifndef GI_ENGINE_SPEECH_CHAIN_H
-#define GI_ENGINE_SPEECH_CHAIN_H
+#pragma once
 
 #include "engine/speech/speech_towers.h"
 #include "speech/speech_net.h"
@@ -11,5 +10,3 @@
 enum gi_net_result gi_speech_write(struct gi_speech_towers *towers, const struct gi_net_text *text,
                                    struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
                                    float *no_speech, struct glinfer_error *err);
-
-#endif

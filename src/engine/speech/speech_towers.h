@@ -1,8 +1,7 @@
 // The towers of a speech model at work: a session of the encoder, which hears a window of sound,
 // and sessions of the decoder, which write its text. Owned by a transcription. Functions that
 // return errors need the context entered.
-#ifndef GI_ENGINE_SPEECH_TOWERS_H
-#define GI_ENGINE_SPEECH_TOWERS_H
+#pragma once
 
 #include "engine/speech/speech_align.h"
 
@@ -55,5 +54,3 @@ enum gi_net_result gi_speech_attend(struct gi_speech_towers *towers, uint32_t de
 // Fails with NO_MEMORY, GPU_LOST, DRIVER.
 bool gi_speech_weigh(struct gi_speech_towers *towers, uint32_t decoder, uint32_t layer,
                      uint32_t head, float *weights, struct glinfer_error *err);
-
-#endif

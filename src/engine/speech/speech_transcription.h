@@ -1,8 +1,7 @@
 // glinfer_transcription: the towers of a speech model, the network that detects speech, and the
 // transcriber (speech/transcriber.h), which calls them. Keeps its model alive through the sessions
 // of the towers.
-#ifndef GI_ENGINE_TRANSCRIPTION_H
-#define GI_ENGINE_TRANSCRIPTION_H
+#pragma once
 
 #include "engine/speech/speech_towers.h"
 #include "speech/speech_net.h"
@@ -39,5 +38,3 @@ bool gi_transcription_measure(struct glinfer_transcription *transcription, uint3
 // Fills *event as glinfer_transcription_poll does; false if there is none.
 bool gi_transcription_poll(struct glinfer_transcription *transcription,
                            struct glinfer_transcript_event *event);
-
-#endif

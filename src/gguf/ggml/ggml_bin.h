@@ -1,8 +1,7 @@
 // Files of whisper.cpp: a Whisper model or the Silero network that detects speech. Their header
 // becomes metadata, under names that GGUF files of such models would have. Private to this folder.
 //   whisper.cpp, models/convert-pt-to-ggml.py and models/convert-silero-vad-to-ggml.py
-#ifndef GI_GGUF_GGML_BIN_H
-#define GI_GGUF_GGML_BIN_H
+#pragma once
 
 #include "gguf/gguf_file.h"
 
@@ -16,5 +15,3 @@ bool gi_ggml_bin_is(struct gi_gguf_reader *r);
 // without the special tokens at the end of the vocabulary).
 // Keys of the Silero network: general.architecture "silero-vad", general.version.
 bool gi_ggml_bin_read(struct gi_gguf *gguf, struct gi_gguf_reader *r);
-
-#endif

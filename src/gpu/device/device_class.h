@@ -2,8 +2,7 @@
 // Data, not code: a device finds its row once, and others read fields of it (gi_gpu_class). A
 // figure that was measured on one GPU is a guess for the others of its row, which glinfer tune
 // checks. Knows no GL calls.
-#ifndef GI_GPU_DEVICE_CLASS_H
-#define GI_GPU_DEVICE_CLASS_H
+#pragma once
 
 #include "gpu/device/kernel_shape.h"
 
@@ -130,5 +129,3 @@ struct gi_device_class {
 
 // Finds the class of a device by its GL_RENDERER and GL_VERSION, NULL: any version. Never NULL.
 const struct gi_device_class *gi_device_class_find(const char *renderer, const char *version);
-
-#endif

@@ -1,7 +1,6 @@
 // Points in the command stream of a gpu, and everything that waits for them: asleep, looking for
 // resets and for a cancelled call meanwhile.
-#ifndef GI_GPU_FENCE_H
-#define GI_GPU_FENCE_H
+#pragma once
 
 #include "gpu/device/gpu.h"
 
@@ -34,5 +33,3 @@ bool gi_gpu_finish(struct gi_gpu *gpu, struct glinfer_error *err);
 atomic_bool *gi_gpu_watch(struct gi_gpu *gpu, atomic_bool *flag);
 // True, with CANCELLED, if the flag is set, which it then no longer is.
 bool gi_gpu_is_cancelled(struct gi_gpu *gpu, struct glinfer_error *err);
-
-#endif

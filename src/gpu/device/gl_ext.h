@@ -1,8 +1,7 @@
 // GL as this folder sees it: OpenGL ES 3.1 from the headers, and the entry points of extensions,
 // looked up once. A pointer is NULL where the extension is absent, or cut away by
 // GLINFER_LIMITS=es31. Internal to gpu/.
-#ifndef GI_GPU_GL_EXT_H
-#define GI_GPU_GL_EXT_H
+#pragma once
 
 #include "platform/platform.h"
 
@@ -36,5 +35,3 @@ struct gi_gl_ext {
 
 // Looks up the extensions of the current context.
 void gi_gl_ext_load(struct gi_gl_ext *ext, const struct gi_platform *platform);
-
-#endif

@@ -3,8 +3,7 @@
 // platform/ see GL headers; GL names leave it as plain integers inside opaque or documented
 // structs. Every function of gpu/ but create needs the context entered (gi_gpu_enter); one thread
 // at a time.
-#ifndef GI_GPU_GPU_H
-#define GI_GPU_GPU_H
+#pragma once
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -112,5 +111,3 @@ struct gi_gpu_counts {
     uint32_t n_host_moves; // of buffers to host memory, as the driver says; wrong for a hot buffer
 };
 const struct gi_gpu_counts *gi_gpu_counts(const struct gi_gpu *gpu);
-
-#endif

@@ -1,6 +1,5 @@
 // The inside of a gpu, for the files of gpu/ alone.
-#ifndef GI_GPU_GPU_PRIVATE_H
-#define GI_GPU_GPU_PRIVATE_H
+#pragma once
 
 #include "gpu/device/fence.h"
 #include "gpu/device/gl_ext.h"
@@ -74,5 +73,3 @@ void gi_gpu_identify_driver(const struct gi_gpu *gpu, struct gi_hash *hash);
 void gi_gpu_clear_errors(struct gi_gpu *gpu);
 // Marks the gpu lost; returns false with GPU_LOST.
 bool gi_gpu_lose(struct gi_gpu *gpu, const char *what, const char *why, struct glinfer_error *err);
-
-#endif

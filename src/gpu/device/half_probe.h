@@ -2,8 +2,7 @@
 // flushes_half_denormals of its limits. One small dispatch; where mediump is f16, some ms more to
 // time it against highp. GLINFER_HALF=yes takes mediump for fast halves wherever it is, for tests
 // of what is built on it; =no does not look.
-#ifndef GI_GPU_HALF_PROBE_H
-#define GI_GPU_HALF_PROBE_H
+#pragma once
 
 #include "gpu/program/program_table.h"
 
@@ -12,5 +11,3 @@
 // and for one whose driver refuses the probe. Fails with GPU_LOST, NO_MEMORY.
 bool gi_half_probe(struct gi_gpu *gpu, struct gi_program_table *programs,
                    struct glinfer_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // The shapes that kernels come in and the words for them, which settings, tunings and the table of
 // device classes share. Knows no GL calls.
-#ifndef GI_GPU_KERNEL_SHAPE_H
-#define GI_GPU_KERNEL_SHAPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ static inline bool gi_gemm_tile_is_half(enum gi_gemm_tile tile)
 // Finds the tile of that name for x in f16 or in f32. Returns false if text is NULL or there is
 // none.
 bool gi_gemm_tile_parse(const char *text, bool is_half, enum gi_gemm_tile *tile);
-
-#endif

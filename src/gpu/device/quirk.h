@@ -1,8 +1,7 @@
 // Quirks of drivers: features that a device must not use, or must use in another way, because of
 // the driver that it opened. Data, not code: a row names a part of GL_RENDERER, a range of the
 // driver's versions and flags, and GLINFER_QUIRKS adds rows. Knows no GL calls.
-#ifndef GI_GPU_QUIRK_H
-#define GI_GPU_QUIRK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void gi_quirks_print(uint32_t quirks, char *text, uint32_t size);
 // two. RENDERER is a part of GL_RENDERER, letter case aside, "" any. FROM is the first version of
 // the driver, as in 22.3, TO the first that does not belong; either may be left out.
 bool gi_quirks_parse(const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 // Settings from the variables GLINFER_... of the environment, for comparing and for finding faults;
 // users have none: all zero. Whoever opens a device reads them once, and the gpu carries them
 // (gi_gpu_settings) as borrowed; tests fill the struct themselves. Knows no GL calls.
-#ifndef GI_GPU_SETTINGS_H
-#define GI_GPU_SETTINGS_H
+#pragma once
 
 #include "gpu/device/gpu.h"
 #include "gpu/device/kernel_shape.h"
@@ -94,5 +93,3 @@ bool gi_settings_set(struct gi_settings *settings, const char *variable, const c
 // Returns true if the setting breaks programs of this name in this way.
 bool gi_fault_is_of(const struct gi_fault_setting *fault, enum gi_fault_kind kind,
                     const char *program);
-
-#endif

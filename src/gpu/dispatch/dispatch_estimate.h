@@ -1,7 +1,6 @@
 // The work of a recorded dispatch, and a first guess at the GPU time that it takes, from the rates
 // of the device's class: before anything was measured. gpu/dispatch/time_box.h corrects the guess.
-#ifndef GI_GPU_DISPATCH_ESTIMATE_H
-#define GI_GPU_DISPATCH_ESTIMATE_H
+#pragma once
 
 #include "gpu/dispatch/dispatch_table.h"
 
@@ -18,5 +17,3 @@ double gi_dispatch_estimate(const struct gi_dispatch *dispatch, const struct gi_
 bool gi_dispatch_wants_pieces(const struct gi_dispatch *dispatch,
                               const struct gi_device_class *class, uint32_t n_past,
                               uint32_t n_tokens);
-
-#endif

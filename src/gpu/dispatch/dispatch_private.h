@@ -1,6 +1,5 @@
 // The inside of a dispatch table, for the files that record it and submit it.
-#ifndef GI_GPU_DISPATCH_PRIVATE_H
-#define GI_GPU_DISPATCH_PRIVATE_H
+#pragma once
 
 #include "gpu/device/gpu_private.h"
 #include "gpu/dispatch/dispatch_table.h"
@@ -53,5 +52,3 @@ struct gi_dispatch_table {
 // Counts the workgroups of a grid for n_tokens after n_past.
 void gi_grid_count(const struct gi_grid *grid, uint32_t n_past, uint32_t n_tokens,
                    uint32_t count[3]);
-
-#endif

@@ -1,7 +1,6 @@
 // The replay of a sealed dispatch table: a few GL calls an entry, with nothing decided but the
 // grid. For executors, and for tests and measurements of entries.
-#ifndef GI_GPU_DISPATCH_REPLAY_H
-#define GI_GPU_DISPATCH_REPLAY_H
+#pragma once
 
 #include "gpu/dispatch/dispatch_table.h"
 #include "gpu/dispatch/joint.h"
@@ -54,5 +53,3 @@ double gi_dispatch_table_longest(const struct gi_dispatch_table *table, uint32_t
 // not all others can take such a dispatch. Nothing runs and nothing is written. GL errors surface
 // at the next gi_gpu_check.
 void gi_dispatch_table_warm(const struct gi_dispatch_table *table, uint32_t i);
-
-#endif

@@ -5,8 +5,7 @@
 //
 // Bindings of every kernel: SSBO 0..3 as recorded (or a buffer texture of that unit), UBO 0 its
 // Params, UBO 1 the step_state, UBO 2 as recorded.
-#ifndef GI_GPU_DISPATCH_TABLE_H
-#define GI_GPU_DISPATCH_TABLE_H
+#pragma once
 
 #include "gpu/memory/buffer.h"
 #include "gpu/program/program_table.h"
@@ -158,5 +157,3 @@ bool gi_dispatch_table_is_indirect(const struct gi_dispatch_table *table);
 // of step_state.
 bool gi_dispatch_table_prime(struct gi_dispatch_table *table, uint32_t n_past, uint32_t n_tokens,
                              struct glinfer_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // multi-dispatch executor replays the entries of a sealed list one by one; another one may
 // transform a list that the same ops recorded. A runner (gpu/dispatch/runner.h) submits chains
 // through it.
-#ifndef GI_GPU_EXECUTOR_H
-#define GI_GPU_EXECUTOR_H
+#pragma once
 
 #include "gpu/dispatch/dispatch_table.h"
 
@@ -73,5 +72,3 @@ static inline void gi_executor_destroy(struct gi_executor *executor)
         executor->class->destroy(executor);
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 // The multi-dispatch executor: replays the entries of a sealed list one by one, once a step.
-#ifndef GI_GPU_MULTI_EXECUTOR_H
-#define GI_GPU_MULTI_EXECUTOR_H
+#pragma once
 
 #include "gpu/dispatch/executor.h"
 
@@ -21,5 +20,3 @@ struct gi_executor *gi_multi_executor_create(struct gi_dispatch_table *list,
                                              struct glinfer_error *err);
 // Returns the list of a multi-dispatch executor, for measurements.
 struct gi_dispatch_table *gi_multi_executor_list(const struct gi_executor *executor);
-
-#endif

@@ -4,8 +4,7 @@
 // twice, so that a grid with one group less is noticed. Owned by the gpu; a program given as text
 // does not count. Any folder that
 // submits dispatch lists may read it.
-#ifndef GI_GPU_RUN_COUNT_H
-#define GI_GPU_RUN_COUNT_H
+#pragma once
 
 #include "gpu/memory/buffer.h"
 #include "gpu/memory/readback.h"
@@ -29,5 +28,3 @@ bool gi_run_count_check(const struct gi_gpu *gpu, uint32_t n_ran, uint32_t n_exp
 // Finds out whether the driver counts, after n dispatches since the count began. Fails with
 // GPU_LOST, NO_MEMORY.
 bool gi_run_count_probe(struct gi_gpu *gpu, struct glinfer_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // them and returns their tokens. Answers, scores, profiles, tuning and checks write step_state,
 // submit and wait only through it. It owns the readbacks of the chains in flight; the caller owns
 // step_state and the ring of results. One thread, with the context current.
-#ifndef GI_GPU_RUNNER_H
-#define GI_GPU_RUNNER_H
+#pragma once
 
 #include "gpu/dispatch/executor.h"
 #include "gpu/dispatch/joint.h"
@@ -128,5 +127,3 @@ bool gi_runner_check_count(const struct gi_runner *runner, const struct gi_landi
 // logit is NaN, or the token is not below n_vocab).
 bool gi_runner_check_entry(const struct gi_runner *runner, const struct gi_ring_entry *entry,
                            uint32_t step, uint32_t n_vocab, struct glinfer_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // step_state: the values that change with every token, advanced by the GPU. Kernels read it as UBO
 // 1, the sampling kernels write it as a storage block; the twin of glsl/lib/step_state.glsl. 4-byte
 // scalars only, so std140 and std430 agree with C.
-#ifndef GI_GPU_STEP_STATE_H
-#define GI_GPU_STEP_STATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -70,5 +69,3 @@ struct gi_ring_entry {
         float logprob; // natural logarithm, over the whole vocabulary
     } probs[GI_MAX_PROBS];
 };
-
-#endif

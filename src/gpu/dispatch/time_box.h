@@ -5,8 +5,7 @@
 // its first dispatches. At most two submissions are in flight, so a cancelled call returns within
 // about one budget (gi_gpu_watch). A caller that has no time to wait gives it a time to pause at.
 // One thread, with the context current.
-#ifndef GI_GPU_TIME_BOX_H
-#define GI_GPU_TIME_BOX_H
+#pragma once
 
 #include "gpu/device/fence.h"
 #include "gpu/device/gpu.h"
@@ -85,5 +84,3 @@ bool gi_time_box_close(struct gi_time_box *box, struct glinfer_error *err);
 void gi_time_box_forget(struct gi_time_box *box);
 // Returns the estimated nanoseconds of all that is open and in flight.
 uint64_t gi_time_box_expected(const struct gi_time_box *box);
-
-#endif

@@ -2,8 +2,7 @@
 // blocking: results are polled. Where queries are missing or useless, it waits for the GPU at the
 // end of each range, which adds the latency of a submission to each. Ranges follow each other; they
 // neither nest nor overlap.
-#ifndef GI_GPU_TIMER_H
-#define GI_GPU_TIMER_H
+#pragma once
 
 #include "gpu/device/gpu.h"
 
@@ -32,5 +31,3 @@ enum gi_timer_status {
 enum gi_timer_status gi_timer_results(struct gi_timer *timer, uint64_t *ns);
 // Waits up to a second for the results of finished work: later ones never come.
 enum gi_timer_status gi_timer_await(struct gi_timer *timer, uint64_t *ns);
-
-#endif

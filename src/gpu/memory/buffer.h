@@ -1,8 +1,7 @@
 // Buffers on the GPU. Hot buffers are immutable storage where EXT_buffer_storage is there, are
 // never mapped and never read: what goes in or out is copied through small staging buffers, because
 // a driver may move a buffer that was mapped once to host memory for good.
-#ifndef GI_GPU_BUFFER_H
-#define GI_GPU_BUFFER_H
+#pragma once
 
 #include "gpu/device/gpu.h"
 
@@ -43,5 +42,3 @@ void gi_buffer_copy(const struct gi_buffer *to, struct gi_gpu *gpu, uint64_t to_
 // Fetches [offset, offset + size) and waits for it: tests and tools only.
 bool gi_buffer_read(const struct gi_buffer *buffer, struct gi_gpu *gpu, uint64_t offset, void *data,
                     uint64_t size, struct glinfer_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // Buffer textures over ranges that kernels read by texelFetch, each made once and kept until the
 // set is finished. Needs EXT_texture_buffer. Internal to gpu/.
-#ifndef GI_GPU_BUFFER_TEXTURE_H
-#define GI_GPU_BUFFER_TEXTURE_H
+#pragma once
 
 #include "gpu/device/gl_ext.h"
 #include "gpu/dispatch/dispatch_table.h"
@@ -24,5 +23,3 @@ bool gi_buffer_textures_find(struct gi_buffer_textures *textures, struct gi_gpu 
                              const struct gi_range *range, enum gi_texel texel, GLuint *name,
                              struct glinfer_error *err);
 void gi_buffer_textures_finish(struct gi_buffer_textures *textures);
-
-#endif

@@ -2,8 +2,7 @@
 // each copy a sample of its target is copied into a log, which the next readback fetches and
 // compares.
 // Owned by the gpu; internal to gpu/, but for gi_copy_log_check.
-#ifndef GI_GPU_COPY_LOG_H
-#define GI_GPU_COPY_LOG_H
+#pragma once
 
 #include "gpu/device/gpu.h"
 
@@ -45,5 +44,3 @@ bool gi_copy_samples_check(const struct gi_gpu *gpu, const struct gi_copy_sample
                            const uint8_t *found, struct glinfer_error *err);
 // Waits for the GPU and compares all copies so far. Fails with GPU_LOST, NO_MEMORY.
 bool gi_copy_log_check(struct gi_gpu *gpu, struct glinfer_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // Gives buffers memory in large pages, on drivers that map their own in small ones: it is allocated
 // by platform/cuda_large_pages.h and imported into GL. Internal to gpu/, but for
 // gi_large_pages_distrust.
-#ifndef GI_GPU_LARGE_PAGES_H
-#define GI_GPU_LARGE_PAGES_H
+#pragma once
 
 #include "gpu/memory/buffer.h"
 
@@ -15,5 +14,3 @@ bool gi_large_pages_allocate(struct gi_gpu *gpu, struct gi_buffer *buffer);
 // they may be the reason, so that the work is worth a repetition in new buffers: some buffer was in
 // large pages and the GPU still works.
 bool gi_large_pages_distrust(struct gi_gpu *gpu, const char *why);
-
-#endif

@@ -1,7 +1,6 @@
 // Reads results back from hot buffers: copies them after the work that produces them, and fetches
 // the copy when the GPU is done.
-#ifndef GI_GPU_READBACK_H
-#define GI_GPU_READBACK_H
+#pragma once
 
 #include "gpu/device/fence.h"
 #include "gpu/memory/buffer.h"
@@ -32,5 +31,3 @@ bool gi_readback_end(struct gi_readback *readback, struct gi_gpu *gpu, struct gl
 // on failure: GPU_LOST, also where a copy before the end was lost, DRIVER.
 const void *gi_readback_wait(struct gi_readback *readback, struct gi_gpu *gpu,
                              struct glinfer_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // Translates a driver's messages about an assembled source to the files and lines that it was made
 // of. Plain C, no GL.
-#ifndef GI_GPU_GLSL_LOG_H
-#define GI_GPU_GLSL_LOG_H
+#pragma once
 
 #include "gpu/program/glsl_source.h"
 
@@ -15,5 +14,3 @@ bool gi_glsl_source_locate(const struct gi_glsl_source *source, uint32_t line, c
 // passed on as they are.
 void gi_glsl_source_log(const struct gi_glsl_source *source, const char *log, char *out,
                         size_t size);
-
-#endif

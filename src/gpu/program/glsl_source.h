@@ -5,8 +5,7 @@
 //
 // Files come from those built into the library, or from the folder GLINFER_GLSL_DIR where that is
 // set. `#include QUANT_FILE` names the unpacker of the program's weight type.
-#ifndef GI_GPU_GLSL_SOURCE_H
-#define GI_GPU_GLSL_SOURCE_H
+#pragma once
 
 #include "gpu/program/program_table.h"
 
@@ -67,5 +66,3 @@ bool gi_glsl_source_init(struct gi_glsl_source *source, const struct gi_glsl_par
                          struct glinfer_error *err);
 // Accepts all-zero.
 void gi_glsl_source_finish(struct gi_glsl_source *source);
-
-#endif

@@ -1,8 +1,7 @@
 // Compiled programs on disk, a file each, keyed by the driver (vendor, renderer, version) and the
 // whole source. It only ever saves time: whatever is wrong with the folder or a file is a log line,
 // and the program is compiled. Internal to gpu/.
-#ifndef GI_GPU_PROGRAM_CACHE_H
-#define GI_GPU_PROGRAM_CACHE_H
+#pragma once
 
 #include "base/hash.h"
 #include "gpu/device/gpu.h"
@@ -42,5 +41,3 @@ enum gi_finding gi_program_cache_recall(const struct gi_program_cache *cache,
                                         const struct gi_hash *key, char text[200]);
 void gi_program_cache_judge(struct gi_program_cache *cache, const struct gi_hash *key,
                             enum gi_finding finding, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 // The inside of a program table, shared by its files.
-#ifndef GI_GPU_PROGRAM_PRIVATE_H
-#define GI_GPU_PROGRAM_PRIVATE_H
+#pragma once
 
 #include "gpu/program/glsl_source.h"
 #include "gpu/program/program_cache.h"
@@ -42,5 +41,3 @@ struct gi_program_table {
 void gi_program_describe_source(const struct gi_program *program, struct gi_glsl_params *params);
 // Discards unfinished programs of a build; finished ones stay.
 void gi_program_drop_unbuilt(struct gi_program_table *table);
-
-#endif

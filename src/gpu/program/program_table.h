@@ -3,8 +3,7 @@
 // come while recording; one build compiles them all, in parallel where KHR_parallel_shader_compile
 // is there, or takes them from the cache on disk (keyed by renderer, version and source; written
 // atomically; a damaged or refused binary falls back to compiling).
-#ifndef GI_GPU_PROGRAM_TABLE_H
-#define GI_GPU_PROGRAM_TABLE_H
+#pragma once
 
 #include "gpu/device/gpu.h"
 #include "gpu/device/settings.h"
@@ -130,5 +129,3 @@ bool gi_program_table_request_source(struct gi_program_table *table, const char 
                                      const char *text, const struct gi_define *defines,
                                      uint32_t n_defines, uint32_t *index,
                                      struct glinfer_error *err);
-
-#endif

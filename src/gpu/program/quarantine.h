@@ -1,8 +1,7 @@
 // Programs that a device must not use: they compute wrong results there, or its driver does not
 // compile them. Ops choose another one (gi_program_available), or fail with the reason when they
 // request it. Held by the gpu, for as long as it is open.
-#ifndef GI_GPU_QUARANTINE_H
-#define GI_GPU_QUARANTINE_H
+#pragma once
 
 #include "gpu/program/program_table.h"
 
@@ -20,5 +19,3 @@ bool gi_quarantine_has_any(const struct gi_gpu *gpu);
 // Returns true if the device has the program's capabilities and may use it for weights of this
 // type.
 bool gi_program_available_for(const struct gi_gpu *gpu, enum gi_program_id id, uint32_t quant);
-
-#endif

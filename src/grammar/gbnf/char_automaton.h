@@ -1,8 +1,7 @@
 // Turns sets of characters into automata over the bytes of their UTF-8, so that a character that is
 // cut between two tokens is a state like any other. Automata of one owner share equal states: state
 // numbers are equal exactly where the same bytes may follow.
-#ifndef GI_GRAMMAR_GBNF_CHAR_AUTOMATON_H
-#define GI_GRAMMAR_GBNF_CHAR_AUTOMATON_H
+#pragma once
 
 #include "base/index.h"
 
@@ -60,5 +59,3 @@ bool gi_char_automata_add(struct gi_char_automata *automata, const struct gi_cod
 // none.
 uint32_t gi_char_automata_step(const struct gi_char_automata *automata, uint32_t state,
                                uint8_t byte);
-
-#endif

@@ -2,8 +2,7 @@
 // built from its end: a function takes the node at which the text goes on and returns the node at
 // which it begins. Joins stand for nodes that are not there yet. The first failure is kept, and
 // calls after it do nothing. Inner to src/grammar.
-#ifndef GI_GRAMMAR_GBNF_GRAMMAR_BUILDER_H
-#define GI_GRAMMAR_GBNF_GRAMMAR_BUILDER_H
+#pragma once
 
 #include "grammar/gbnf/grammar_node.h"
 
@@ -58,5 +57,3 @@ void gi_build_lead(struct gi_builder *builder, uint32_t node, uint32_t next);
 // Adds a rule that begins at a node, which may be set later. Returns its index.
 uint32_t gi_build_rule(struct gi_builder *builder, uint32_t first);
 void gi_build_set_rule(struct gi_builder *builder, uint32_t rule, uint32_t first);
-
-#endif

@@ -1,7 +1,6 @@
 // A grammar as a graph, which the matcher walks: nodes, and characters as automata over bytes.
 // Inner to src/grammar.
-#ifndef GI_GRAMMAR_GBNF_GRAMMAR_NODE_H
-#define GI_GRAMMAR_GBNF_GRAMMAR_NODE_H
+#pragma once
 
 #include "grammar/gbnf/char_automaton.h"
 
@@ -35,5 +34,3 @@ struct gi_grammar {
     uint32_t n_classes;    // 1 to 256
     bool has_tokens;
 };
-
-#endif

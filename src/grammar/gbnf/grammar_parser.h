@@ -1,8 +1,7 @@
 // Reads GBNF into the nodes of a grammar: rules `name ::= alternatives`, literals, classes, ".",
 // groups, "? * + {m} {m,} {m,n}", <tokens> and comments. A text is not trusted: sizes and nesting
 // are bounded. Inner to src/grammar.
-#ifndef GI_GRAMMAR_GBNF_GRAMMAR_PARSER_H
-#define GI_GRAMMAR_GBNF_GRAMMAR_PARSER_H
+#pragma once
 
 #include "grammar/gbnf/grammar_rules.h"
 
@@ -11,5 +10,3 @@
 // and NO_MEMORY.
 bool gi_gbnf_read(struct gi_gbnf *gbnf, struct gi_builder *builder, const char *text, size_t size,
                   const struct gi_grammar_names *names);
-
-#endif

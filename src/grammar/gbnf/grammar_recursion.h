@@ -1,7 +1,6 @@
 // Finds rules that begin with themselves, for which a matcher would not end, and alternatives
 // without an end. Inner to src/grammar.
-#ifndef GI_GRAMMAR_GBNF_GRAMMAR_RECURSION_H
-#define GI_GRAMMAR_GBNF_GRAMMAR_RECURSION_H
+#pragma once
 
 #include "grammar/gbnf/grammar_node.h"
 
@@ -13,5 +12,3 @@ bool gi_grammar_find_left_recursion(const struct gi_grammar *grammar, uint32_t *
 // Cuts the alternatives whose texts never end, so that no answer begins one. Sets *has_end if the
 // root has a text that ends. Fails with NO_MEMORY.
 bool gi_grammar_cut_endless(struct gi_grammar *grammar, bool *has_end, struct glinfer_error *err);
-
-#endif

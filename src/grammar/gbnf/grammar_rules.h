@@ -1,6 +1,5 @@
 // The rules of a GBNF text by name, and the grammar that they become. Inner to src/grammar.
-#ifndef GI_GRAMMAR_GBNF_GRAMMAR_RULES_H
-#define GI_GRAMMAR_GBNF_GRAMMAR_RULES_H
+#pragma once
 
 #include "base/index.h"
 #include "grammar/gbnf/grammar_builder.h"
@@ -55,5 +54,3 @@ bool gi_gbnf_fail(const struct gi_gbnf *gbnf, size_t at, const char *what,
                   struct glinfer_error *err);
 bool gi_gbnf_fail_rule(const struct gi_gbnf *gbnf, const struct gi_gbnf_rule *rule,
                        const char *reason, struct glinfer_error *err);
-
-#endif

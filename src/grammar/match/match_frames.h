@@ -1,8 +1,7 @@
 // Stacks of rules that wait for the one they called, as a tree: a frame is the node to return to
 // and the frame below it. Equal stacks are one frame, so that stacks are compared by number. Inner
 // to src/grammar.
-#ifndef GI_GRAMMAR_MATCH_MATCH_FRAMES_H
-#define GI_GRAMMAR_MATCH_MATCH_FRAMES_H
+#pragma once
 
 #include "base/index.h"
 
@@ -30,5 +29,3 @@ bool gi_match_frames_push(struct gi_match_frames *frames, uint32_t node, uint32_
 // Keeps the frames i with new_of[i] == 1, and those below them; writes their new numbers to new_of,
 // (count) words. Numbers keep their order.
 void gi_match_frames_keep(struct gi_match_frames *frames, uint32_t *new_of);
-
-#endif

@@ -2,8 +2,7 @@
 // places in the grammar where a text may be: a node, how far its character is, and the stack of
 // rules around it. Equal sets are one state, and each keeps where its bytes lead, so that walking
 // costs a look-up per byte. Inner to src/grammar.
-#ifndef GI_GRAMMAR_MATCH_MATCH_GRAPH_H
-#define GI_GRAMMAR_MATCH_MATCH_GRAPH_H
+#pragma once
 
 #include "grammar/gbnf/grammar_node.h"
 #include "grammar/match/match_frames.h"
@@ -95,5 +94,3 @@ static inline bool gi_match_step(struct gi_match_graph *graph, uint32_t state, u
     }
     return true;
 }
-
-#endif

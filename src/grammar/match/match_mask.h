@@ -1,6 +1,5 @@
 // Finds which tokens of a vocabulary a state allows. Inner to src/grammar.
-#ifndef GI_GRAMMAR_MATCH_MATCH_MASK_H
-#define GI_GRAMMAR_MATCH_MATCH_MASK_H
+#pragma once
 
 #include "grammar/grammar_vocab_tree.h"
 #include "grammar/match/match_graph.h"
@@ -14,5 +13,3 @@ void gi_match_mask_fill(const struct gi_grammar_vocab *vocab, uint32_t *bits);
 // (memory or work, as in match_graph.h), NO_MEMORY.
 bool gi_match_mask_find(struct gi_match_graph *graph, const struct gi_grammar_vocab *vocab,
                         uint32_t state, struct glinfer_error *err);
-
-#endif

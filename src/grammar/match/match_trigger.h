@@ -1,6 +1,5 @@
 // The triggers of lazy grammars: words of the text, and tokens. Inner to src/grammar.
-#ifndef GI_GRAMMAR_MATCH_MATCH_TRIGGER_H
-#define GI_GRAMMAR_MATCH_MATCH_TRIGGER_H
+#pragma once
 
 #include "grammar/grammar_matcher.h"
 
@@ -27,5 +26,3 @@ size_t gi_match_triggers_find(const struct gi_match_triggers *triggers,
                               size_t *n_word);
 
 bool gi_match_triggers_has_token(const struct gi_match_triggers *triggers, uint32_t token);
-
-#endif

@@ -15,8 +15,7 @@
 // those of hosts that are public names, of URIs http, https, file and urn. A multiple is one in
 // decimal, not in binary. Of schemas in oneOf, those that do not exclude each other are kept apart
 // where that can be told.
-#ifndef GI_GRAMMAR_SCHEMA_JSON_SCHEMA_H
-#define GI_GRAMMAR_SCHEMA_JSON_SCHEMA_H
+#pragma once
 
 #include "base/error.h"
 #include "grammar/grammar.h"
@@ -49,5 +48,3 @@ struct gi_grammar *gi_json_schema_create(const char *text, size_t size,
 struct gi_grammar *gi_json_schema_rules(const char *gbnf, const char *const *schemas, size_t n,
                                         bool is_lenient, const struct gi_grammar_names *names,
                                         struct glinfer_error *err);
-
-#endif

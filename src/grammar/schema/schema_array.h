@@ -1,6 +1,5 @@
 // Rules of arrays. Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_ARRAY_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_ARRAY_H
+#pragma once
 
 #include "grammar/schema/schema_set.h"
 
@@ -12,5 +11,3 @@ uint32_t gi_schema_build_array(struct gi_schema_compiler *c, const struct gi_cas
 // arrays and objects.
 size_t gi_schema_distinct_items(struct gi_schema_compiler *c, const struct gi_schema_set *set,
                                 uint32_t *rules, size_t capacity);
-
-#endif

@@ -2,8 +2,7 @@
 // patterns, formats, lengths and ranges are automata, and conditions that hold together are their
 // product. The compiler owns them. Every function may fail by the compiler, then returns NULL; NULL
 // as an argument gives NULL. Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_AUTOMATON_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_AUTOMATON_H
+#pragma once
 
 #include "grammar/gbnf/char_automaton.h"
 #include "grammar/schema/schema_compiler.h"
@@ -99,5 +98,3 @@ bool gi_dfa_allows(const struct gi_dfa *dfa, const char *text);
 // none.
 uint32_t gi_dfa_shortest(struct gi_schema_compiler *c, const struct gi_dfa *dfa);
 uint32_t gi_dfa_longest(struct gi_schema_compiler *c, const struct gi_dfa *dfa);
-
-#endif

@@ -1,7 +1,6 @@
 // The grammar of a schema while it is built: the place in the schema for errors, and the builder
 // with the first failure, after which all calls do nothing. Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_COMPILER_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_COMPILER_H
+#pragma once
 
 #include "base/array.h"
 #include "grammar/gbnf/grammar_builder.h"
@@ -89,5 +88,3 @@ static inline bool gi_schema_note(struct gi_schema_compiler *c, bool is_ok)
     c->build.has_failed |= !is_ok;
     return !c->build.has_failed;
 }
-
-#endif

@@ -1,6 +1,5 @@
 // The JSON of a schema, in which numbers keep their digits. Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_JSON_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_JSON_H
+#pragma once
 
 #include "base/error.h"
 
@@ -22,5 +21,3 @@ bool gi_schema_is_equal(const cJSON *a, const cJSON *b);
 
 // Writes the JSON pointer from root to an item within it, cut to size; nothing if it is not there.
 void gi_schema_path(const cJSON *root, const cJSON *item, char *path, size_t size);
-
-#endif

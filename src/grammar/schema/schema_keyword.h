@@ -1,8 +1,7 @@
 // The keywords of schemas: one table that says of each which form its value has, which types of
 // values it concerns, where schemas are within it, and what it takes to break it. Inner to
 // src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_KEYWORD_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_KEYWORD_H
+#pragma once
 
 #include "grammar/schema/schema_compiler.h"
 
@@ -66,5 +65,3 @@ int gi_schema_types_of(struct gi_schema_compiler *c, const cJSON *type);
 bool gi_schema_is_schema(const cJSON *item);
 // True for schemas that allow everything.
 bool gi_schema_is_any(const cJSON *schema);
-
-#endif

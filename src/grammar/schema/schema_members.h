@@ -1,7 +1,6 @@
 // The schemas that a case asks the members of an object and the items of an array to satisfy. Inner
 // to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_MEMBERS_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_MEMBERS_H
+#pragma once
 
 #include "grammar/schema/schema_set.h"
 
@@ -28,5 +27,3 @@ uint32_t gi_schema_count_first(struct gi_schema_compiler *c, const struct gi_cas
 // Returns true if the names of members may be name.
 bool gi_schema_allows_name(struct gi_schema_compiler *c, const struct gi_case *one,
                            const char *name);
-
-#endif

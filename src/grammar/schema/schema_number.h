@@ -1,7 +1,6 @@
 // Numbers as they are written, without rounding: comparison, and ranges and multiples as automata.
 // Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_NUMBER_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_NUMBER_H
+#pragma once
 
 #include "grammar/schema/schema_set.h"
 
@@ -41,5 +40,3 @@ const struct gi_dfa *gi_number_bound(struct gi_schema_compiler *c, const struct 
 // Returns the automaton of the decimal numbers that are multiples. Refuses more than 10,000
 // remainders.
 const struct gi_dfa *gi_number_multiples(struct gi_schema_compiler *c, const struct gi_decimal *of);
-
-#endif

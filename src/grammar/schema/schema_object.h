@@ -1,11 +1,8 @@
 // Rules of objects. Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_OBJECT_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_OBJECT_H
+#pragma once
 
 #include "grammar/schema/schema_set.h"
 
 // Builds the objects of a case, their properties in the order of the schema; GI_BUILD_NOTHING
 // without any.
 uint32_t gi_schema_build_object(struct gi_schema_compiler *c, const struct gi_case *one);
-
-#endif

@@ -1,6 +1,5 @@
 // Regular expressions as schemas have them, ECMA-262's, as automata. Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_PATTERN_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_PATTERN_H
+#pragma once
 
 #include "grammar/schema/schema_automaton.h"
 
@@ -10,5 +9,3 @@
 // ^ at the beginning.
 const struct gi_dfa *gi_schema_pattern(struct gi_schema_compiler *c, const char *pattern,
                                        bool is_wide);
-
-#endif

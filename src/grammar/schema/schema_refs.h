@@ -1,7 +1,6 @@
 // Finds the schema that a $ref leads to: within the document, by pointers, anchors and the $id of
 // embedded schemas. Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_REFS_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_REFS_H
+#pragma once
 
 #include "grammar/schema/schema_compiler.h"
 
@@ -13,5 +12,3 @@ void gi_schema_index_destroy(struct gi_schema_index *index);
 // refused.
 const cJSON *gi_schema_find_target(struct gi_schema_compiler *c, const cJSON *schema,
                                    const cJSON *ref);
-
-#endif

@@ -1,6 +1,5 @@
 // Rules that all schemas share, numbers and constants. Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_SCALAR_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_SCALAR_H
+#pragma once
 
 #include "grammar/gbnf/grammar_parser.h"
 #include "grammar/schema/schema_number.h"
@@ -23,5 +22,3 @@ const struct gi_dfa *gi_schema_numbers_of(struct gi_schema_compiler *c, const st
                                           bool is_all);
 // Builds the numbers of a case; GI_BUILD_NOTHING without any.
 uint32_t gi_schema_build_numbers(struct gi_schema_compiler *c, const struct gi_case *one);
-
-#endif

@@ -1,7 +1,6 @@
 // Sets of schemas that hold together, and what they come to: cases, of which one has to hold, each
 // a list of plain conditions without $ref, allOf, anyOf, oneOf, not or if. Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_SET_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_SET_H
+#pragma once
 
 #include "grammar/schema/schema_automaton.h"
 #include "grammar/schema/schema_keyword.h"
@@ -113,5 +112,3 @@ int gi_schema_asked_types(const struct gi_case *one);
 
 // The schema that allows nothing.
 extern const cJSON gi_schema_never;
-
-#endif

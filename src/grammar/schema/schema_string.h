@@ -1,6 +1,5 @@
 // Strings: lengths, patterns and formats. Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_STRING_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_STRING_H
+#pragma once
 
 #include "grammar/schema/schema_set.h"
 
@@ -27,5 +26,3 @@ uint32_t gi_schema_build_dfa(struct gi_schema_compiler *c, const struct gi_dfa *
 // Returns the pattern that stands for a format, one without texts of any length if is_bounded and
 // there is such a one; NULL if the format is unknown.
 const char *gi_schema_format(const char *name, bool is_bounded);
-
-#endif

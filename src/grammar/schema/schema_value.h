@@ -1,6 +1,5 @@
 // Values that schemas name, const and enum: whether they satisfy all else. Inner to src/grammar.
-#ifndef GI_GRAMMAR_SCHEMA_SCHEMA_VALUE_H
-#define GI_GRAMMAR_SCHEMA_SCHEMA_VALUE_H
+#pragma once
 
 #include "grammar/schema/schema_set.h"
 
@@ -10,5 +9,3 @@ const cJSON *gi_schema_constants_of(struct gi_schema_compiler *c, const struct g
 bool gi_schema_allows(struct gi_schema_compiler *c, const struct gi_case *one, const cJSON *value);
 // Returns true if a case has constants, and none satisfies it.
 bool gi_schema_has_no_constant(struct gi_schema_compiler *c, const struct gi_case *one);
-
-#endif

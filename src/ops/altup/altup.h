@@ -2,8 +2,7 @@
 // predicting the output of all four and ends by correcting them with the computed first one.
 // LAuReL: a low-rank branch next to attention. The kernels in glsl/altup state the formulas. Each
 // op records one dispatch, for a batch or for a step, and fails like gi_recorder_add.
-#ifndef GI_OPS_ALTUP_H
-#define GI_OPS_ALTUP_H
+#pragma once
 
 #include "glsl/altup/altup_params.h"
 #include "ops/embed/embed.h"
@@ -65,5 +64,3 @@ void gi_op_altup_add(struct gi_recorder *recorder, const char *label, const stru
 // to the first stream's length.
 void gi_op_altup_merge(struct gi_recorder *recorder, const char *label, const struct gi_rows *y,
                        const struct gi_altup *altup);
-
-#endif

@@ -1,8 +1,7 @@
 // Records attention over a layer's KV cache, for one token of a step and for a prompt's batch.
 //   out[h] = sum over keys j of softmax_j(scale * q[h] . k[h', j]) v[h', j],  h' = h * n_kv_head /
 //   n_head
-#ifndef GI_OPS_ATTENTION_H
-#define GI_OPS_ATTENTION_H
+#pragma once
 
 #include "ops/record/recorder.h"
 #include "ops/record/stream.h"
@@ -85,5 +84,3 @@ bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi
 void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
                            const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                            const struct gi_rows *q, const struct gi_rows *out);
-
-#endif

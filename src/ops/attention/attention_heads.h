@@ -1,7 +1,6 @@
 // Attention of a decode step by glsl/attention/heads.glsl: a work group computes several heads of a
 // kv head. For device classes that describe the shape (gi_device_class.attention).
-#ifndef GI_OPS_ATTENTION_HEADS_H
-#define GI_OPS_ATTENTION_HEADS_H
+#pragma once
 
 #include "ops/attention/attention.h"
 
@@ -14,5 +13,3 @@ bool gi_attention_heads_suits(const struct gi_recorder *recorder, const struct g
 void gi_op_attention_heads(struct gi_recorder *recorder, const char *label,
                            const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                            const struct gi_attention_scratch *scratch, bool has_sums);
-
-#endif

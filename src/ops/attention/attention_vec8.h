@@ -1,7 +1,6 @@
 // Attention of a decode step by glsl/attention/attention_vec8.comp, from a rotated q and the cache
 // or directly from the output of the projection of q, k and v.
-#ifndef GI_OPS_ATTENTION_VEC8_H
-#define GI_OPS_ATTENTION_VEC8_H
+#pragma once
 
 #include "ops/attention/attention.h"
 #include "ops/gemm/batch.h"
@@ -38,5 +37,3 @@ void gi_op_attention_qkv(struct gi_recorder *recorder, const char *label,
                          const struct gi_kv_layer *layer, const struct gi_score_rule *rule,
                          const struct gi_attention_input *input,
                          const struct gi_attention_scratch *scratch);
-
-#endif

@@ -1,7 +1,6 @@
 // The short causal convolution that LFM2 has in place of attention: a layer keeps only the inputs
 // of the last tokens (formula: glsl/conv/short_conv.comp).
-#ifndef GI_OPS_SHORT_CONV_H
-#define GI_OPS_SHORT_CONV_H
+#pragma once
 
 #include "ops/embed/embed.h"
 #include "ops/record/recorder.h"
@@ -22,5 +21,3 @@ uint32_t gi_short_conv_state_size(const struct gi_short_conv *conv);
 void gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *conv, bool is_batch,
                       const struct gi_rows *bcx, const struct gi_vectors *vectors,
                       struct gi_range past, const struct gi_rows *y);
-
-#endif

@@ -1,7 +1,6 @@
 // The gated delta rule of linear attention: a matrix for each head in place of keys and values, so
 // that a token costs the same at every position (formulas: glsl/delta/delta.glsl).
-#ifndef GI_OPS_DELTA_H
-#define GI_OPS_DELTA_H
+#pragma once
 
 #include "glsl/delta/delta_params.h"
 #include "ops/embed/embed.h"
@@ -40,5 +39,3 @@ void gi_op_delta_batch(struct gi_recorder *recorder, const struct gi_delta *delt
                        const struct gi_rows *x, const struct gi_vectors *vectors,
                        struct gi_range memory, const struct gi_rows *mixed, const struct gi_rows *o,
                        const struct gi_rows *out);
-
-#endif

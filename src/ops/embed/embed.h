@@ -1,7 +1,6 @@
 // Records the start of a list: embeddings of token ids become the residual stream. Also moves a
 // prompt's last row into the decode stream.
-#ifndef GI_OPS_EMBED_H
-#define GI_OPS_EMBED_H
+#pragma once
 
 #include "ops/record/recorder.h"
 #include "ops/record/stream.h"
@@ -46,5 +45,3 @@ void gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *
 void gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
                     const struct gi_vectors *vectors, uint32_t gamma_offset,
                     struct gi_stream *stream);
-
-#endif

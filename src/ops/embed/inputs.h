@@ -1,8 +1,7 @@
 // Inputs that the layers of some models have in addition to the residual: each token has a vector
 // for every layer, made from an embedding and a projection of the first residual. Rows are those of
 // a batch or the only row of a step. All ops fail like gi_recorder_add.
-#ifndef GI_OPS_INPUTS_H
-#define GI_OPS_INPUTS_H
+#pragma once
 
 #include "ops/embed/embed.h"
 #include "ops/record/activation.h"
@@ -30,5 +29,3 @@ void gi_op_add_inputs(struct gi_recorder *recorder, const char *label,
 void gi_op_gate_input(struct gi_recorder *recorder, const char *label, const struct gi_rows *gate,
                       const struct gi_rows *inputs, uint32_t begin, uint32_t width,
                       enum gi_activation activation, const struct gi_rows *act);
-
-#endif

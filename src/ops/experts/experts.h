@@ -1,8 +1,7 @@
 // A mixture of experts: a token uses n_used of n_expert networks: always the last n_shared, and
 // those of the others with the largest router logits. A decode step and a small batch run each
 // expert by token; a larger batch sorts its rows by expert first.
-#ifndef GI_OPS_EXPERTS_H
-#define GI_OPS_EXPERTS_H
+#pragma once
 
 #include "ops/embed/embed.h"
 #include "ops/experts/router_rule.h"
@@ -120,5 +119,3 @@ void gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *ex
 void gi_op_add_sorted_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
                               const struct gi_sorted_rows *rows, const struct gi_rows *y,
                               uint32_t n_embd, float scale, const struct gi_rows *x);
-
-#endif

@@ -1,6 +1,5 @@
 // How the router of a mixture of experts weights the experts that it chooses. Plain data, no GL.
-#ifndef GI_OPS_ROUTER_RULE_H
-#define GI_OPS_ROUTER_RULE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ struct gi_router_rule {
     bool has_shared_gate; // share of shared experts: the sigmoid of one more logit; else 1
     float scale;
 };
-
-#endif

@@ -1,7 +1,6 @@
 // Operations of prompt processing other than attention, on a batch of step_state.n_tokens rows, at
 // most GI_MAX_BATCH. Grids follow n_tokens (GI_GRID_TOKENS), so one recording serves every batch.
-#ifndef GI_OPS_BATCH_H
-#define GI_OPS_BATCH_H
+#pragma once
 
 #include "ops/embed/embed.h"
 #include "ops/record/activation.h"
@@ -70,5 +69,3 @@ void gi_op_glu(struct gi_recorder *recorder, const char *label, const struct gi_
 void gi_op_gate_rows(struct gi_recorder *recorder, const char *label,
                      const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
                      const struct gi_rows *x);
-
-#endif

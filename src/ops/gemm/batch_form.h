@@ -1,6 +1,5 @@
 // Chooses the form of a device's kernels for prompt batches (enum gi_batch_form).
-#ifndef GI_OPS_BATCH_FORM_H
-#define GI_OPS_BATCH_FORM_H
+#pragma once
 
 #include "gpu/device/gpu.h"
 #include "gpu/device/kernel_shape.h"
@@ -20,5 +19,3 @@ bool gi_batch_is_open(const struct gi_gpu *gpu);
 // Returns the largest number of tokens for which a separate recording for small batches is faster.
 // Its row ranges have room for that many rows, by which ops choose their kernels.
 uint32_t gi_batch_small_tokens(const struct gi_gpu *gpu);
-
-#endif

@@ -1,7 +1,6 @@
 // Rows of activations in f16, in tiles with scales (glsl/gemm/half_rows.glsl): the input of
 // glsl/gemm/gemm_half.comp. They use the same memory as rows in f32 would.
-#ifndef GI_OPS_HALF_ROWS_H
-#define GI_OPS_HALF_ROWS_H
+#pragma once
 
 #include "ops/record/recorder.h"
 
@@ -32,5 +31,3 @@ struct gi_rows gi_half_rows(const struct gi_recorder *recorder, const struct gi_
 // y[m] = x[m], width columns, a multiple of 4; x is in f32, y in f16.
 void gi_op_half_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                      uint32_t width, const struct gi_rows *y);
-
-#endif

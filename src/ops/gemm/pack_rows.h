@@ -1,7 +1,6 @@
 // Packs rows of activations from f32 to f16 in place, which halves the loads of products in f32 on
 // GPUs of boards (glsl/gemm/packed_rows.glsl).
-#ifndef GI_OPS_PACK_ROWS_H
-#define GI_OPS_PACK_ROWS_H
+#pragma once
 
 #include "ops/record/recorder.h"
 #include "ops/record/weight.h"
@@ -17,5 +16,3 @@ bool gi_rows_are_packed(const struct gi_gpu *gpu, const struct gi_rows *rows);
 // read packed rows.
 void gi_op_pack_rows(struct gi_recorder *recorder, const char *label, struct gi_rows *rows,
                      uint32_t width, const struct gi_weight *weight);
-
-#endif

@@ -1,7 +1,6 @@
 // The projections of a decode step: y = W x for one token, each fused with the operations before
 // and after it in the model. Every op records one dispatch for each part of the weight.
-#ifndef GI_OPS_GEMV_H
-#define GI_OPS_GEMV_H
+#pragma once
 
 #include "ops/embed/embed.h"
 #include "ops/record/activation.h"
@@ -112,5 +111,3 @@ uint64_t gi_logits_layout(struct gi_logits *logits, uint32_t n_vocab);
 void gi_op_gemv_vocab(struct gi_recorder *recorder, const char *label,
                       const struct gi_weight *weight, const struct gi_stream *stream, float scale,
                       float softcap, struct gi_logits *logits);
-
-#endif

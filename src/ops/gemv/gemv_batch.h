@@ -1,7 +1,6 @@
 // The projections of a batch of few tokens: each weight is read and dequantised once for all of
 // them. gi_op_gemm calls these where they are faster than tiles made for many tokens.
-#ifndef GI_OPS_GEMV_BATCH_H
-#define GI_OPS_GEMV_BATCH_H
+#pragma once
 
 #include "glsl/gemm/gemm_params.h"
 #include "ops/record/recorder.h"
@@ -20,5 +19,3 @@ void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_weight_part *part, const struct gi_rows *x,
                                bool is_added, const struct gi_rows *y,
                                const struct gi_gemm_params *params);
-
-#endif

@@ -1,8 +1,7 @@
 // The common code of the ops of gemv.h: records the dispatch of one part of a weight. An op begins
 // the part, adds the defines and parameters of its kernel, and records the part. Private to
 // this folder.
-#ifndef GI_OPS_GEMV_PART_H
-#define GI_OPS_GEMV_PART_H
+#pragma once
 
 #include "ops/gemv/gemv_shape.h"
 #include "ops/record/weight.h"
@@ -44,5 +43,3 @@ bool gi_gemv_writes_sums(const struct gi_weight *weight, uint32_t rows, struct g
 // and parameters.
 void gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder,
                          struct gi_dispatch *dispatch);
-
-#endif

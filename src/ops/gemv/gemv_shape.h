@@ -1,7 +1,6 @@
 // Chooses how the projections of a decode step are spread over invocations: from GLINFER_GEMV, the
 // device's tuning, or the table of its class. Internal to ops/.
-#ifndef GI_OPS_GEMV_SHAPE_H
-#define GI_OPS_GEMV_SHAPE_H
+#pragma once
 
 #include "gpu/device/kernel_shape.h"
 #include "ops/record/recorder.h"
@@ -70,5 +69,3 @@ uint32_t gi_gemv_prefetch(const struct gi_gemv_shape *shape, uint32_t n_pair, ui
 // Returns the partial results of a reduction over a part: one a group, or one an invocation if
 // groups are too small for a barrier to pay.
 uint32_t gi_gemv_partials(const struct gi_gemv_shape *shape, uint32_t n_pair);
-
-#endif

@@ -1,6 +1,5 @@
 // The activation of a gated network in which few gates are open.
-#ifndef GI_OPS_SPARSE_GLU_H
-#define GI_OPS_SPARSE_GLU_H
+#pragma once
 
 #include "ops/record/activation.h"
 #include "ops/record/recorder.h"
@@ -18,5 +17,3 @@ struct gi_sparsity {
 void gi_op_sparse_glu(struct gi_recorder *recorder, const char *label, bool is_batch,
                       const struct gi_sparsity *sparsity, const struct gi_rows *gate_up,
                       uint32_t up_begin, const struct gi_rows *act);
-
-#endif

@@ -1,6 +1,5 @@
 // The activations of feed-forward networks.
-#ifndef GI_OPS_ACTIVATION_H
-#define GI_OPS_ACTIVATION_H
+#pragma once
 
 enum gi_activation { // glsl/norm/activation.glsl has the same numbers
     GI_ACTIVATION_SILU,
@@ -20,5 +19,3 @@ struct gi_activation_rule {
     enum gi_activation activation;
     struct gi_xielu xielu; // of GI_ACTIVATION_XIELU
 };
-
-#endif

@@ -1,8 +1,7 @@
 // Counts the loop iterations of kernels: a driver with GI_QUIRK_LOOP_LIMIT silently ends the loops
 // of a program after 65,535 iterations in total. Every dispatch is checked when it is recorded; an
 // op that has an alternative calls gi_loops_fit first.
-#ifndef GI_OPS_LOOP_TURNS_H
-#define GI_OPS_LOOP_TURNS_H
+#pragma once
 
 #include "gpu/dispatch/dispatch_table.h"
 
@@ -21,5 +20,3 @@ bool gi_loops_fit(const struct gi_gpu *gpu, uint64_t n_turn);
 // Fails with UNSUPPORTED if the driver does not run all iterations of a dispatch.
 bool gi_loops_check(const struct gi_gpu *gpu, const struct gi_program_key *key,
                     const struct gi_dispatch *dispatch, struct glinfer_error *err);
-
-#endif

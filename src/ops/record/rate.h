@@ -1,6 +1,5 @@
 // Kernels that measure a device's rates: they only copy or read bytes, or only multiply and add.
-#ifndef GI_OPS_RATE_H
-#define GI_OPS_RATE_H
+#pragma once
 
 #include "ops/record/recorder.h"
 
@@ -19,5 +18,3 @@ uint64_t gi_rate_parity_size(const struct gi_gpu *gpu, uint64_t x_size);
 void gi_op_rate_fma(struct gi_recorder *recorder, struct gi_range y, uint32_t n_round, float factor,
                     float addend);
 #define GI_RATE_FLOPS_A_ROUND 256
-
-#endif

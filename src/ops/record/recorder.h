@@ -2,8 +2,7 @@
 // that it needs. An op asserts its shapes, requests its program and appends its dispatches; it owns
 // nothing and returns nothing. The table keeps the first failure, after which ops append nothing;
 // the caller that began the table checks once at the end (gi_recorder_check).
-#ifndef GI_OPS_RECORDER_H
-#define GI_OPS_RECORDER_H
+#pragma once
 
 #include "gpu/dispatch/dispatch_table.h"
 #include "ops/record/tuning_site.h"
@@ -140,5 +139,3 @@ struct gi_rows {
     uint32_t stride; // floats, a multiple of 32; values after a row's width are finite
     bool is_half;    // in f16 instead: ops/gemm/half_rows.h or ops/gemm/pack_rows.h
 };
-
-#endif

@@ -1,7 +1,6 @@
 // Memory of sequences that decode together: one range with an element for each slot; slot i is at
 // i * stride. Strides are multiples of 256 bytes, so that one element can be bound.
-#ifndef GI_OPS_SLOT_ARRAY_H
-#define GI_OPS_SLOT_ARRAY_H
+#pragma once
 
 #include "base/round.h"
 #include "gpu/memory/buffer.h"
@@ -24,5 +23,3 @@ static inline struct gi_range gi_slot_range(const struct gi_slot_array *array, u
     return (struct gi_range){array->range.buffer, array->range.offset + slot * array->stride,
                              array->size};
 }
-
-#endif

@@ -10,8 +10,7 @@
 // A residual is parted after gi_op_gemv_post, which adds a normed product: x = r + s u. The range
 // has r at residual, u at residual + u_offset, r gamma at norm, and u gamma at norm + u_offset;
 // s and the sum of squares of x come from n_ssq vec4 of partial sums at part_sums[parity].
-#ifndef GI_OPS_STREAM_H
-#define GI_OPS_STREAM_H
+#pragma once
 
 #include "gpu/memory/buffer.h"
 
@@ -85,5 +84,3 @@ void gi_kv_layer_planes(const struct gi_kv_layer *layer,
 uint64_t gi_kv_layer_layout(struct gi_kv_layer *layer, uint32_t n_head, uint32_t n_kv_head,
                             uint32_t head_dim, uint32_t n_ctx, enum gi_cache_type type_k,
                             enum gi_cache_type type_v);
-
-#endif

@@ -3,8 +3,7 @@
 // own table. A shape is a short text in the syntax of the environment variable that overrides it,
 // such as "split:256:4"; only its op parses it. Plain C; the cache keeps the text of a whole
 // tuning. One thread at a time.
-#ifndef GI_OPS_TUNING_H
-#define GI_OPS_TUNING_H
+#pragma once
 
 #include "base/error.h"
 
@@ -62,5 +61,3 @@ long gi_tuning_parse(struct gi_tuning *tuning, const char *text, size_t size,
 // Returns the text of all rows, owned by the caller, and its size without the final 0; NULL with
 // NO_MEMORY.
 char *gi_tuning_format(const struct gi_tuning *tuning, size_t *size, struct glinfer_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 // Collects tuning sites for the tuner: an op notes each key that it chooses a shape for, with the
 // candidates that it could choose instead, and marks its dispatches with the site's number.
-#ifndef GI_OPS_TUNING_SITE_H
-#define GI_OPS_TUNING_SITE_H
+#pragma once
 
 #include "ops/record/tuning.h"
 
@@ -28,5 +27,3 @@ uint32_t gi_tuning_note(struct gi_tuning_sites *sites, const struct gi_tuning_ke
                         const char *shape, struct gi_tuning_site **site);
 // Adds a candidate, unless it is listed or is the chosen shape; without room for it does nothing.
 void gi_tuning_offer(struct gi_tuning_site *site, const char *shape);
-
-#endif

@@ -23,8 +23,7 @@
 //
 // Each part has two ranges: quads and aux. aux is uints: the scales, then the vectors of the
 // matrix, each f32 with one value for each GPU row of the part.
-#ifndef GI_OPS_WEIGHT_H
-#define GI_OPS_WEIGHT_H
+#pragma once
 
 #include "gpu/memory/buffer.h"
 #include "quant/quant.h"
@@ -84,5 +83,3 @@ void gi_qkv_layout_init(struct gi_qkv_layout *layout, uint32_t n_head, uint32_t 
                         uint32_t head_dim);
 // Adds the rows of the gates of attention's output after v.
 void gi_qkv_layout_add_gate(struct gi_qkv_layout *layout);
-
-#endif

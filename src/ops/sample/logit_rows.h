@@ -1,6 +1,5 @@
 // Finishes the logits of several tokens, in the form that gi_op_gemv_vocab writes for one token.
-#ifndef GI_OPS_LOGIT_ROWS_H
-#define GI_OPS_LOGIT_ROWS_H
+#pragma once
 
 #include "ops/gemv/gemv.h"
 #include "ops/record/recorder.h"
@@ -12,5 +11,3 @@
 // Sets layout->n_partial.
 void gi_op_logit_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *rows,
                       float scale, float softcap, struct gi_logits *layout);
-
-#endif

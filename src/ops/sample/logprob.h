@@ -1,6 +1,5 @@
 // Log-probabilities of given tokens, for perplexity and for scoring texts.
-#ifndef GI_OPS_LOGPROB_H
-#define GI_OPS_LOGPROB_H
+#pragma once
 
 #include "ops/record/recorder.h"
 
@@ -9,5 +8,3 @@
 //   logits   (n_tokens, n_vocab) f32      targets  (n_tokens) uint      out  (n_tokens) f32
 void gi_op_logprob(struct gi_recorder *recorder, const struct gi_rows *logits, uint32_t n_vocab,
                    float scale, float softcap, struct gi_range targets, struct gi_range out);
-
-#endif

@@ -2,8 +2,7 @@
 // advances step_state (token, n_past += n_tokens, n_tokens = 1, step, done) and rewrites the grids
 // of an indirect table. A NaN or infinity among the logits gives status GI_RING_STATUS_NAN and sets
 // done. If state.ban_stop is set, no stop id is chosen.
-#ifndef GI_OPS_SAMPLE_H
-#define GI_OPS_SAMPLE_H
+#pragma once
 
 #include "gpu/dispatch/step_state.h"
 #include "ops/gemv/gemv.h"
@@ -73,5 +72,3 @@ void gi_op_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
 // Records gi_op_probs, then gi_op_sample_full. Three dispatches.
 void gi_op_sample_probs(struct gi_recorder *recorder, const struct gi_logits *logits,
                         const struct gi_step_buffers *step);
-
-#endif

@@ -1,8 +1,7 @@
 // The end of a step of a transcript: chooses the most likely token that may follow, and says which
 // tokens may follow that one. The rules are those of speech/whisper_rules.h, which the CPU applies
 // where a text is not greedy.
-#ifndef GI_OPS_SPEECH_CHOICE_H
-#define GI_OPS_SPEECH_CHOICE_H
+#pragma once
 
 #include "ops/sample/sample.h"
 
@@ -32,5 +31,3 @@ struct gi_range gi_speech_rules_range(const struct gi_logits *logits);
 void gi_op_speech_choice(struct gi_recorder *recorder, const struct gi_speech_tokens *tokens,
                          const struct gi_adjust *adjust, const struct gi_logits *logits,
                          const struct gi_step_buffers *step);
-
-#endif

@@ -1,7 +1,6 @@
 // Mamba-2's state space model: a matrix for each head in place of keys and values, so that a token
 // costs the same at every position (formulas: glsl/ssm/ssm.glsl).
-#ifndef GI_OPS_SSM_H
-#define GI_OPS_SSM_H
+#pragma once
 
 #include "glsl/ssm/ssm_params.h"
 #include "ops/embed/embed.h"
@@ -42,5 +41,3 @@ void gi_op_ssm_batch(struct gi_recorder *recorder, const struct gi_ssm *ssm,
 void gi_op_ssm_norm(struct gi_recorder *recorder, bool is_batch, uint32_t n_group, uint32_t width,
                     const struct gi_vectors *vectors, uint32_t gamma, float eps,
                     const struct gi_rows *y);
-
-#endif

@@ -1,8 +1,7 @@
 // Private to the files that make the program of a persistent dispatch:
 // persistent_source.c reads the table, persistent_stages.c writes its stages, persistent_walk.c the
 // walk over its entries.
-#ifndef GI_PERSISTENT_PRIVATE_H
-#define GI_PERSISTENT_PRIVATE_H
+#pragma once
 
 #include "gpu/program/glsl_source.h"
 #include "persistent/source/persistent_source.h"
@@ -87,5 +86,3 @@ uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m);
 bool gi_persistent_can_tell(const struct gi_persistent_maker *m);
 // Writes bool run_step(): all entries of the table, once.
 void gi_persistent_write_walk(const struct gi_persistent_maker *m);
-
-#endif

@@ -4,8 +4,7 @@
 // A stage is a kernel with one grid and label. Parameters and offsets that are the same in all of
 // its entries become constants of the text; others are read from the table. Buffers are bound
 // whole, once for each element type; buffers that an entry writes are coherent.
-#ifndef GI_PERSISTENT_SOURCE_H
-#define GI_PERSISTENT_SOURCE_H
+#pragma once
 
 #include "gpu/dispatch/dispatch_table.h"
 
@@ -31,5 +30,3 @@ bool gi_persistent_source_init(struct gi_persistent_source *source, const struct
                                struct glinfer_error *err);
 // Accepts all-zero.
 void gi_persistent_source_finish(struct gi_persistent_source *source);
-
-#endif

@@ -16,8 +16,7 @@
 //   StepState             its instance becomes an instance of the caller
 //   gl_WorkGroupID, gl_NumWorkGroups, gl_GlobalInvocationID
 //                         become variables of the caller: those of the group that it computes
-#ifndef GI_PERSISTENT_STAGE_SOURCE_H
-#define GI_PERSISTENT_STAGE_SOURCE_H
+#pragma once
 
 #include "persistent/source/stage_text.h"
 
@@ -76,5 +75,3 @@ void gi_stage_finish(struct gi_stage *stage);
 // other than array[i].
 bool gi_stage_write(struct gi_stage *stage, bool has_sizes_only, FILE *out,
                     struct glinfer_error *err);
-
-#endif

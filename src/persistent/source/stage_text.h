@@ -1,7 +1,6 @@
 // A kernel's text as tokens, and as statements at file level. It knows the GLSL of glsl/, no more:
 // one declaration a statement at file level, blocks of one array, no /* */ comments.
-#ifndef GI_PERSISTENT_STAGE_TEXT_H
-#define GI_PERSISTENT_STAGE_TEXT_H
+#pragma once
 
 #include "base/error.h"
 
@@ -80,5 +79,3 @@ struct gi_stage_declarator {
 // Advances to the next declarator; starts with *d all-zero. Returns false after the last one.
 bool gi_stage_next_declarator(const struct gi_stage_tokens *tokens,
                               const struct gi_stage_statement *s, struct gi_stage_declarator *d);
-
-#endif

@@ -3,8 +3,7 @@
 //
 // A grid is uint32 [n_point / 2], the even point low. Of 8 coordinates of two bits coordinate j is
 // at bit 4 (j % 4) + 2 (j / 4) of a point, of 4 coordinates of three bits at bit 4 j.
-#ifndef GI_QUANT_IQ_GRIDS_H
-#define GI_QUANT_IQ_GRIDS_H
+#pragma once
 
 #include "quant/quant_table.h"
 
@@ -40,5 +39,3 @@ void gi_iq2_weights(unsigned point, unsigned signs, float d, float dst[8]);
 
 // dst[j] = d * (coordinate j - 1 + delta), of IQ1.
 void gi_iq1_weights(unsigned point, float delta, float d, float dst[8]);
-
-#endif

@@ -1,6 +1,5 @@
 // Keys or values of a layer's KV cache, in the layout of ops/record/stream.h.
-#ifndef GI_REF_CACHE_H
-#define GI_REF_CACHE_H
+#pragma once
 
 #include "ops/record/stream.h"
 #include "reference/reference.h"
@@ -28,5 +27,3 @@ void gi_ref_cache_expect(struct gi_ref *ref, const struct gi_ref_cache *cache, u
 // Lists a row of a head.
 void gi_ref_cache_expect_row(struct gi_ref *ref, const struct gi_ref_cache *cache, uint32_t head,
                              uint32_t position, const struct gi_ref_value *expected);
-
-#endif

@@ -1,7 +1,6 @@
 // The state of recurrent layers (glsl/delta, glsl/ssm): the ring of their causal convolution, whose
 // row p % n_taps holds the projection's channels of position p, and matrices.
-#ifndef GI_REF_CONV_H
-#define GI_REF_CONV_H
+#pragma once
 
 #include "reference/reference.h"
 
@@ -28,5 +27,3 @@ double *gi_ref_matrix(struct gi_ref *ref, uint64_t at, size_t n);
 // Expects a matrix of n values from word `at` of binding 3. floor: magnitude of a value of zero.
 void gi_ref_expect_matrix(struct gi_ref *ref, uint64_t at, const double *matrix, size_t n,
                           double floor);
-
-#endif

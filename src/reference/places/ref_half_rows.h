@@ -1,7 +1,6 @@
 // Rows in f16 as products read them: tiles (glsl/gemm/half_rows.glsl) or packed rows
 // (glsl/gemm/packed_rows.glsl).
-#ifndef GI_REF_HALF_ROWS_H
-#define GI_REF_HALF_ROWS_H
+#pragma once
 
 #include "reference/reference.h"
 
@@ -46,5 +45,3 @@ void gi_ref_expect_row(struct gi_ref *ref, const char *what, const struct gi_ref
 // Lists a row of n columns packed from word `begin` of binding 0 on.
 void gi_ref_expect_packed(struct gi_ref *ref, uint64_t begin, const struct gi_ref_value *values,
                           uint32_t n);
-
-#endif

@@ -1,6 +1,5 @@
 // The parts of a Whisper file that run on the CPU: its vocabulary and its mel filters.
-#ifndef GI_SPEECH_WHISPER_MODEL_H
-#define GI_SPEECH_WHISPER_MODEL_H
+#pragma once
 
 #include "speech/mel.h"
 #include "speech/model/whisper_text.h"
@@ -17,5 +16,3 @@ struct gi_whisper_model {
 bool gi_whisper_model_init(struct gi_whisper_model *model, const struct gi_gguf *file,
                            struct glinfer_error *err);
 void gi_whisper_model_finish(struct gi_whisper_model *model);
-
-#endif

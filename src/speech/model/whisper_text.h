@@ -1,7 +1,6 @@
 // The vocabulary of a Whisper model: text to token ids and back, and the tokens that a user wants
 // suppressed. Special tokens have no text. Immutable after creation, so threads may share it.
-#ifndef GI_SPEECH_WHISPER_TEXT_H
-#define GI_SPEECH_WHISPER_TEXT_H
+#pragma once
 
 #include "base/error.h"
 #include "tokenizer/text.h"
@@ -38,5 +37,3 @@ bool gi_whisper_suppress_regex(const struct gi_whisper_text *text, const char *r
                                uint32_t *suppressed, struct glinfer_error *err);
 // Sets the bits of tokens that are symbols, brackets and notes, not speech.
 void gi_whisper_suppress_symbols(const struct gi_whisper_text *text, uint32_t *suppressed);
-
-#endif

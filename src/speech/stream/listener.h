@@ -1,7 +1,6 @@
 // The samples of a stream that nobody has decoded yet, and the stretches of speech in them. Without
 // a VAD everything is speech.
-#ifndef GI_SPEECH_LISTENER_H
-#define GI_SPEECH_LISTENER_H
+#pragma once
 
 #include "speech/stream/sound.h"
 #include "speech/voice.h"
@@ -32,5 +31,3 @@ const float *gi_listener_samples(const struct gi_listener *listener, uint64_t be
 void gi_listener_drop(struct gi_listener *listener, uint64_t begin);
 void gi_listener_reset(struct gi_listener *listener);
 void gi_listener_finish(struct gi_listener *listener);
-
-#endif

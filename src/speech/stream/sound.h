@@ -1,7 +1,6 @@
 // The log-mel frames of a sound that arrives in pieces: those that are complete are kept until they
 // are dropped, those at the end are made when a window asks for them.
-#ifndef GI_SPEECH_SOUND_H
-#define GI_SPEECH_SOUND_H
+#pragma once
 
 #include "speech/mel.h"
 
@@ -38,5 +37,3 @@ void gi_sound_drop(struct gi_sound *sound, uint64_t first);
 // Starts another sound.
 void gi_sound_reset(struct gi_sound *sound);
 void gi_sound_finish(struct gi_sound *sound);
-
-#endif

@@ -1,8 +1,7 @@
 // The sound that windows are cut from, and how it comes from a stream of samples: stretches of
 // speech are joined to one sound with silences of at most a second between them, or each is a sound
 // of its own; without a VAD the stream is the sound.
-#ifndef GI_SPEECH_SPEECH_STREAM_H
-#define GI_SPEECH_SPEECH_STREAM_H
+#pragma once
 
 #include "speech/stream/listener.h"
 #include "speech/stream/time_map.h"
@@ -45,5 +44,3 @@ void gi_stream_clear_sound(struct gi_speech_stream *stream);
 // Drops the sound and all samples: another stream may begin.
 void gi_stream_reset(struct gi_speech_stream *stream);
 void gi_stream_finish(struct gi_speech_stream *stream);
-
-#endif

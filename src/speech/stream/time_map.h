@@ -1,6 +1,5 @@
 // Maps times of a sound that was joined from stretches of a stream back to times of the stream.
-#ifndef GI_SPEECH_TIME_MAP_H
-#define GI_SPEECH_TIME_MAP_H
+#pragma once
 
 #include "base/error.h"
 
@@ -30,5 +29,3 @@ uint64_t gi_time_map_ms(const struct gi_time_map *map, uint64_t frame, bool is_e
 void gi_time_map_word(const struct gi_time_map *map, uint64_t from, uint64_t to, uint64_t *from_ms,
                       uint64_t *to_ms);
 void gi_time_map_finish(struct gi_time_map *map);
-
-#endif

@@ -1,8 +1,7 @@
 // Chooses tokens from the logits of a step, under the mask of a window: the most likely, several of
 // them for beams, or one at random.
 //   Radford et al., Robust Speech Recognition via Large-Scale Weak Supervision, section 4.5
-#ifndef GI_SPEECH_WHISPER_CHOICE_H
-#define GI_SPEECH_WHISPER_CHOICE_H
+#pragma once
 
 #include "speech/whisper_rules.h"
 
@@ -24,5 +23,3 @@ size_t gi_whisper_choose(const struct gi_whisper_choice *choice, const struct gi
 float gi_whisper_probability(const float *logits, uint32_t begin, uint32_t end, uint32_t id);
 // Returns the most likely token of [begin, end); begin if no logit is a number.
 uint32_t gi_whisper_most_likely(const float *logits, uint32_t begin, uint32_t end);
-
-#endif

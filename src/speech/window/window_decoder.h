@@ -1,7 +1,6 @@
 // Decodes the tokens of one window at one temperature: greedy, by beam search, or the best of
 // several random texts. One call of the network a step.
-#ifndef GI_SPEECH_WINDOW_DECODER_H
-#define GI_SPEECH_WINDOW_DECODER_H
+#pragma once
 
 #include "speech/speech_net.h"
 #include "speech/whisper_rules.h"
@@ -50,5 +49,3 @@ enum gi_net_result gi_window_decoder_step(struct gi_window_decoder *decoder, boo
                                           struct glinfer_error *err);
 // Returns the best beam of an attempt that is over: its progress is FAILED if all beams failed.
 struct gi_beam *gi_window_decoder_best(struct gi_window_decoder *decoder);
-
-#endif

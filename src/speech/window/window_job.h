@@ -1,7 +1,6 @@
 // Takes one window from its spectrogram to its tokens and their times: encodes it, detects the
 // language, and decodes at rising temperatures until a text passes. One call of the network a step.
-#ifndef GI_SPEECH_WINDOW_JOB_H
-#define GI_SPEECH_WINDOW_JOB_H
+#pragma once
 
 #include "speech/transcriber.h"
 #include "speech/window/window_decoder.h"
@@ -42,5 +41,3 @@ void gi_window_job_begin(struct gi_window_job *job);
 // Returns GI_NET_DONE when the job is over, GI_NET_BUSY while it is not. Fails as the network does,
 // and with NO_MEMORY; then the job is to be begun again.
 enum gi_net_result gi_window_job_step(struct gi_window_job *job, struct glinfer_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // Finds when tokens were spoken, from the attention of the decoder to the sound: heads that are
 // known to follow speech are averaged, and dynamic time warping finds the path through them.
 //   openai-whisper, timing.py and the alignment heads of its models
-#ifndef GI_SPEECH_WORD_TIMES_H
-#define GI_SPEECH_WORD_TIMES_H
+#pragma once
 
 #include "speech/speech_net.h"
 
@@ -24,5 +23,3 @@ bool gi_word_times_find(const struct gi_speech_net *net, uint32_t n_before, uint
 // writes the column at which each row begins, (n_row). Fails with NO_MEMORY.
 bool gi_time_warp(const float *cost, uint32_t n_row, uint32_t n_column, uint32_t *begins,
                   struct glinfer_error *err);
-
-#endif

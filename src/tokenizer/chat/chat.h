@@ -2,8 +2,7 @@
 // run if that can be done (chat_template.c). It is also recognised by what it contains, as one of
 // the formats of the table in chat_format.c. A format gives the template its name, writes what the
 // template itself refuses (a system message in Gemma's), and what a user chose by name.
-#ifndef GI_TOKENIZER_CHAT_H
-#define GI_TOKENIZER_CHAT_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 
@@ -23,5 +22,3 @@ struct gi_chat {
 // Recognises the Jinja text of a file; an empty text counts as missing.
 void gi_chat_init(struct gi_chat *chat, struct gi_text jinja);
 void gi_chat_finish(struct gi_chat *chat);
-
-#endif

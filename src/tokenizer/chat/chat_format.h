@@ -1,7 +1,6 @@
 // The table of chat formats: how a conversation is written, and what tells each from a Jinja text.
 // chat.c and chat_write.c read it; a row is all that a new format needs.
-#ifndef GI_TOKENIZER_CHAT_FORMAT_H
-#define GI_TOKENIZER_CHAT_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ struct gi_chat_format {
 
 // Returns a row of the table, NULL past its end. A Jinja text is the first format that fits.
 const struct gi_chat_format *gi_chat_format_at(size_t index);
-
-#endif

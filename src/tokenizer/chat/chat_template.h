@@ -1,7 +1,6 @@
 // Runs a file's own chat template, and compares what it writes with the format it was recognised
 // as.
-#ifndef GI_TOKENIZER_CHAT_TEMPLATE_H
-#define GI_TOKENIZER_CHAT_TEMPLATE_H
+#pragma once
 
 #include "tokenizer/tokenizer_impl.h"
 
@@ -23,5 +22,3 @@ bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer,
 bool gi_chat_template_encode_json(const struct gi_tokenizer *tokenizer,
                                   const struct glinfer_chat_json *chat, struct gi_ids *ids,
                                   struct glinfer_error *err);
-
-#endif

@@ -2,8 +2,7 @@
 // hold it (tokenizer.ggml.precompiled_charsmap): the size in bytes of a double array, the array of
 // 32-bit nodes, then replacements that each end in 0. All of it is checked where it is read.
 //   Kanda, Space- and Time-Efficient String Dictionaries (2018); the array is that of Darts-clone.
-#ifndef GI_TOKENIZER_CHARSMAP_H
-#define GI_TOKENIZER_CHARSMAP_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 
@@ -24,5 +23,3 @@ void gi_charsmap_finish(struct gi_charsmap *map);
 // replaces them; 0 if none are.
 size_t gi_charsmap_find(const struct gi_charsmap *map, struct gi_text text,
                         struct gi_text *replacement);
-
-#endif

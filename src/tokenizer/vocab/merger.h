@@ -1,7 +1,6 @@
 // Merges the pieces of a word, two neighbours at a time and the best first, until none are left
 // that can be merged: what both kinds of byte pair encoding do. Knows nothing of tokens.
-#ifndef GI_TOKENIZER_MERGER_H
-#define GI_TOKENIZER_MERGER_H
+#pragma once
 
 #include "base/error.h"
 
@@ -48,5 +47,3 @@ bool gi_merger_begin(struct gi_merger *merger, size_t size, struct glinfer_error
 void gi_merger_add(struct gi_merger *merger, uint32_t size, int32_t id);
 void gi_merger_run(struct gi_merger *merger);
 void gi_merger_finish(struct gi_merger *merger);
-
-#endif

@@ -1,7 +1,6 @@
 // The list of merges of a vocabulary: which token two neighbours become, and which pair comes
 // first.
-#ifndef GI_TOKENIZER_MERGES_H
-#define GI_TOKENIZER_MERGES_H
+#pragma once
 
 #include "tokenizer/text_map.h"
 #include "tokenizer/tokenizer.h"
@@ -27,5 +26,3 @@ void gi_merges_finish(struct gi_merges *merges);
 // Finds what two pieces become by their ids: find of struct gi_merger, whose user is the merges.
 bool gi_merges_find(const void *user, const struct gi_piece *left, const struct gi_piece *right,
                     uint32_t *rank, int32_t *id);
-
-#endif

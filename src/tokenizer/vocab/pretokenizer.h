@@ -1,8 +1,7 @@
 // Cuts text into the words that byte pair encoding works on. What each tokenizer.ggml.pre means is
 // a table of regular expressions in pretokenizer.c; an expression cuts the pieces that the one
 // before it left. Compiled once, by PCRE2 in UTF mode; immutable after that.
-#ifndef GI_TOKENIZER_PRETOKENIZER_H
-#define GI_TOKENIZER_PRETOKENIZER_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 
@@ -35,5 +34,3 @@ bool gi_pretokenizer_split(const struct gi_pretokenizer *pretokenizer, struct gi
 // NO_MEMORY.
 bool gi_pretokenizer_strip(const struct gi_pretokenizer *pretokenizer, char *text, size_t *size,
                            struct glinfer_error *err);
-
-#endif

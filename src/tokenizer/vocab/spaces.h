@@ -1,6 +1,5 @@
 // Vocabularies that spell a space as U+2581 (SentencePiece's way), and bytes as <0x0A>.
-#ifndef GI_TOKENIZER_SPACES_H
-#define GI_TOKENIZER_SPACES_H
+#pragma once
 
 #include "tokenizer/text_map.h"
 
@@ -26,5 +25,3 @@ int32_t gi_find_byte_token(const struct gi_text_map *ids, uint8_t byte);
 // NO_MEMORY.
 bool gi_push_byte_tokens(const int32_t byte_ids[256], struct gi_text bytes, struct gi_ids *ids,
                          struct glinfer_error *err);
-
-#endif

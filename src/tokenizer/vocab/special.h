@@ -1,7 +1,6 @@
 // Tokens that stand for themselves in a text: control tokens, unknown, user-defined. Finds them in
 // texts, and knows which of a vocabulary's tokens end an answer.
-#ifndef GI_TOKENIZER_SPECIAL_H
-#define GI_TOKENIZER_SPECIAL_H
+#pragma once
 
 #include "tokenizer/sorted_texts.h"
 #include "tokenizer/text_map.h"
@@ -56,5 +55,3 @@ bool gi_special_find_at(const struct gi_special *special, struct gi_text text,
 // by offset. Fails with NO_MEMORY.
 bool gi_special_resolve(const struct gi_special *special, struct gi_text text,
                         struct gi_special_matches *matches, struct glinfer_error *err);
-
-#endif

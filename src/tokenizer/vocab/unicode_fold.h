@@ -1,7 +1,6 @@
 // Lists what characters become in a WordPiece vocabulary; written by tools/golden/unicode_fold.py.
 // Included by wordpiece.c alone.
-#ifndef GI_TOKENIZER_UNICODE_FOLD_H
-#define GI_TOKENIZER_UNICODE_FOLD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -266,5 +265,3 @@ static const uint32_t ideographs_2f800[] = {
     0x4d56, 0x9ef9, 0x9efe, 0x9f05, 0x9f0f, 0x9f16, 0x9f3b, 0x2a600,
 };
 // clang-format on
-
-#endif

@@ -1,7 +1,6 @@
 // The answers to one request on the side of the connection: takes their events and writes the body,
 // whole at the end, or in server-sent events. One thread at a time uses an answer.
-#ifndef SERVE_ANSWER_H
-#define SERVE_ANSWER_H
+#pragma once
 
 #include "cli/serve/answer/serve_thoughts.h"
 #include "cli/serve/calls/serve_styles.h"
@@ -104,5 +103,3 @@ const char *serve_document_text(const cJSON *document);
 const char *serve_stopping_word(const struct serve_answer *answer, uint32_t index);
 // Adds "timings" in the shape of llama-server.
 void serve_add_timings(cJSON *object, const struct serve_answer *answer, uint32_t index);
-
-#endif

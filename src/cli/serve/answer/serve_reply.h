@@ -1,6 +1,5 @@
 // The reply of a handler of the API: a body, or an answer of the model that writes the body.
-#ifndef SERVE_REPLY_H
-#define SERVE_REPLY_H
+#pragma once
 
 #include "cli/common/cli_memory.h"
 
@@ -26,5 +25,3 @@ void serve_reply_text(struct serve_reply *reply, const char *type, const char *t
 // Sets the body to an error, see serve_error_json.
 void serve_reply_error(struct serve_reply *reply, unsigned status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -1,7 +1,6 @@
 // Separates the thought at the beginning of an answer from its content as it grows; for some
 // models, thoughts anywhere in it.
-#ifndef SERVE_THOUGHTS_H
-#define SERVE_THOUGHTS_H
+#pragma once
 
 #include "cli/common/cli_reasoning.h"
 
@@ -25,5 +24,3 @@ void serve_thoughts_close(struct serve_thoughts *thoughts, struct cli_bytes *con
 // Returns the size of the thought without white space at its end.
 size_t serve_thoughts_count(const struct serve_thoughts *thoughts);
 void serve_thoughts_finish(struct serve_thoughts *thoughts);
-
-#endif

@@ -1,7 +1,6 @@
 // The interface without HTTP: finds the handler of a path and fills the reply. Many threads call it
 // at once.
-#ifndef SERVE_API_H
-#define SERVE_API_H
+#pragma once
 
 #include "cli/serve/answer/serve_reply.h"
 #include "cli/serve/api/serve_fields.h"
@@ -37,5 +36,3 @@ bool serve_api_is_open(const struct serve_call *call);
 // Fills an empty *reply.
 void serve_api_handle(const struct serve_api *api, const struct serve_call *call,
                       struct serve_reply *reply);
-
-#endif

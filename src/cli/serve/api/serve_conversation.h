@@ -1,6 +1,5 @@
 // Messages with tools, calls and their results, in the form that the model's template takes.
-#ifndef SERVE_CONVERSATION_H
-#define SERVE_CONVERSATION_H
+#pragma once
 
 #include "cli/serve/api/serve_tools.h"
 
@@ -10,5 +9,3 @@ void serve_add_variables(const char *variables, cJSON *body);
 // Appends the tokens of "messages" with the tools. Returns false with the mistake in fields.
 bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
                              const struct serve_tools *tools, struct cli_ids *ids);
-
-#endif

@@ -1,7 +1,6 @@
 // Reads fields of a request's JSON. The first mistake is kept as a sentence; later readers do
 // nothing. A field that is null counts as missing.
-#ifndef SERVE_FIELDS_H
-#define SERVE_FIELDS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ bool serve_fields_float(struct serve_fields *fields, const char *name, double lo
 bool serve_fields_int(struct serve_fields *fields, const char *name, int64_t low, int64_t high,
                       int64_t *value);
 bool serve_fields_text(struct serve_fields *fields, const char *name, const char **value);
-
-#endif

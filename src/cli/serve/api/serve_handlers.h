@@ -1,6 +1,5 @@
 // The handlers of the API's paths. Handlers of POST take over the JSON of the request.
-#ifndef SERVE_HANDLERS_H
-#define SERVE_HANDLERS_H
+#pragma once
 
 #include "cli/serve/api/serve_api.h"
 
@@ -35,5 +34,3 @@ void serve_handle_transcription(const struct serve_api *api, const struct serve_
 // Saves, restores or erases a slot: serve_slot.c. The body may be NULL.
 void serve_handle_slot(const struct serve_api *api, const struct serve_call *call, cJSON *body,
                        struct serve_reply *reply);
-
-#endif

@@ -1,6 +1,5 @@
 // A request for answers, from its JSON to the scheduler.
-#ifndef SERVE_REQUEST_H
-#define SERVE_REQUEST_H
+#pragma once
 
 #include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/api/serve_api.h"
@@ -26,5 +25,3 @@ void serve_request_each(struct serve_request *request, const char *name, const c
                         void (*add)(struct serve_request *request, const cJSON *input));
 // Submits the task and makes the answer the reply, or replies with an error.
 void serve_request_close(struct serve_request *request, struct serve_reply *reply);
-
-#endif

@@ -1,7 +1,6 @@
 // The sampling fields of a request, with the names of llama-server, which are OpenAI's for the
 // fields of both.
-#ifndef SERVE_SAMPLING_H
-#define SERVE_SAMPLING_H
+#pragma once
 
 #include "cli/sampling/cli_sampling.h"
 #include "cli/serve/api/serve_fields.h"
@@ -14,5 +13,3 @@ void serve_sampling_read(struct serve_fields *fields, const struct cli_sampling 
                          uint64_t *seed);
 // Adds the sampling of a task to an object, with the same names.
 void serve_sampling_describe(cJSON *object, const struct glinfer_generate_params *params);
-
-#endif

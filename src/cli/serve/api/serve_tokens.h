@@ -1,6 +1,5 @@
 // Tokens of a request's texts.
-#ifndef SERVE_TOKENS_H
-#define SERVE_TOKENS_H
+#pragma once
 
 #include "cli/common/cli_memory.h"
 #include "cli/serve/api/serve_fields.h"
@@ -12,5 +11,3 @@ bool serve_read_prompt(struct serve_fields *fields, const struct glinfer_tokeniz
                        const cJSON *prompt, struct cli_ids *ids);
 // Returns the text of tokens as JSON; invalid UTF-8 is replaced.
 cJSON *serve_write_tokens(const struct glinfer_tokenizer *tokenizer, const int32_t *ids, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 // Tools of a request: their support in the model's template, and the grammar of their calls.
-#ifndef SERVE_TOOLS_H
-#define SERVE_TOOLS_H
+#pragma once
 
 #include "cli/serve/api/serve_fields.h"
 #include "cli/serve/calls/serve_styles.h"
@@ -29,5 +28,3 @@ void serve_tools_finish(struct serve_tools *tools);
 
 // Sets the style and the support of the model's template, by letting it write a call.
 void serve_tools_probe(struct serve_tools *tools, const struct glinfer_tokenizer *tokenizer);
-
-#endif

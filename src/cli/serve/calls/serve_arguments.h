@@ -1,6 +1,5 @@
 // Rules of the arguments of calls, in the notation of a style and by the schemas of tools.
-#ifndef SERVE_ARGUMENTS_H
-#define SERVE_ARGUMENTS_H
+#pragma once
 
 #include "cli/serve/calls/serve_writer.h"
 
@@ -9,5 +8,3 @@
 void serve_write_arguments(struct serve_writer *writer, const cJSON *parameters);
 // Writes the rules that the arguments of all tools share.
 void serve_write_argument_rules(struct serve_writer *writer);
-
-#endif

@@ -1,6 +1,5 @@
 // The grammar of calls of tools, in any of the ways in which models write them.
-#ifndef SERVE_CALL_GRAMMAR_H
-#define SERVE_CALL_GRAMMAR_H
+#pragma once
 
 #include "cli/serve/calls/serve_calls.h"
 #include "cli/serve/schedule/serve_task.h"
@@ -20,5 +19,3 @@ struct serve_call_rules {
 // message has.
 bool serve_set_call_grammar(const struct serve_call_rules *rules, struct serve_task *task,
                             struct glinfer_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 // Finds and reads calls of tools in the text that a model writes.
-#ifndef SERVE_CALLS_H
-#define SERVE_CALLS_H
+#pragma once
 
 #include "cli/serve/calls/serve_styles.h"
 
@@ -20,5 +19,3 @@ cJSON *serve_read_calls(const struct serve_call_style *style, const cJSON *tools
 // incomplete. Arguments only get longer as the text grows, and end as those of serve_read_calls.
 cJSON *serve_read_begun_calls(const struct serve_call_style *style, const cJSON *tools,
                               const char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 // Schemas of the parameters of a request's tools.
-#ifndef SERVE_SCHEMAS_H
-#define SERVE_SCHEMAS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -13,5 +12,3 @@ const cJSON *serve_find_parameter(const cJSON *parameters, const char *name);
 // Returns true if a value of a schema may be a string. root: the schema with the definitions that
 // $ref refers to, or NULL.
 bool serve_is_text(const cJSON *schema, const cJSON *root);
-
-#endif

@@ -1,8 +1,7 @@
 // The ways in which models write calls of tools. One description of a style yields the grammar that
 // constrains calls (serve_call_grammar.h), the reader (serve_calls.h) and the text of calls in a
 // prompt (serve_write_calls).
-#ifndef SERVE_STYLES_H
-#define SERVE_STYLES_H
+#pragma once
 
 #include "cli/common/cli_memory.h"
 
@@ -84,5 +83,3 @@ void serve_write_calls(const struct serve_call_style *style, const cJSON *calls,
 // both within fences.
 void serve_fence_marks(const struct serve_call_style *style, const char *fence, const char *calls,
                        struct cli_bytes *text);
-
-#endif

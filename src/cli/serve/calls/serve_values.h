@@ -1,6 +1,5 @@
 // Text that is read from its beginning on, and the values in it that calls have.
-#ifndef SERVE_VALUES_H
-#define SERVE_VALUES_H
+#pragma once
 
 #include "cli/common/cli_memory.h"
 #include "cli/serve/calls/serve_styles.h"
@@ -28,5 +27,3 @@ char *serve_take_key(struct serve_input *in, const char *signs);
 cJSON *serve_take_value(struct serve_input *in, enum serve_notation notation);
 // Appends a value as a Python literal.
 void serve_write_python(const cJSON *value, struct cli_bytes *text);
-
-#endif

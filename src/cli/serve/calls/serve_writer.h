@@ -1,7 +1,6 @@
 // Writes rules of the grammar of calls: texts with their marks, values by schemas. A rule may be
 // begun while another one is written.
-#ifndef SERVE_WRITER_H
-#define SERVE_WRITER_H
+#pragma once
 
 #include "cli/serve/calls/serve_styles.h"
 #include "cli/serve/schedule/serve_task.h"
@@ -38,5 +37,3 @@ void serve_writer_json(struct serve_writer *writer, const cJSON *schema, const c
 
 // Returns the id of the control token of a name, -1 if the vocabulary has none.
 int32_t serve_find_mark(const struct glinfer_tokenizer *tokenizer, const char *name, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 // Checks keys, and in browsers the origin of pages.
-#ifndef SERVE_ACCESS_H
-#define SERVE_ACCESS_H
+#pragma once
 
 #include "cli/common/cli_args.h"
 #include "cli/common/cli_memory.h"
@@ -36,5 +35,3 @@ bool serve_access_trusts(const struct serve_access *access, const char *origin, 
 // Returns true if the host of a request without an origin is a name of this server. A foreign page
 // may let a name of its own lead here. site: Sec-Fetch-Site; NULL: not sent.
 bool serve_access_knows(const struct serve_access *access, const char *host, const char *site);
-
-#endif

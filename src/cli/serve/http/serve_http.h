@@ -1,8 +1,7 @@
 // HTTP on libmicrohttpd: reads requests within limits, passes them to the API, and sends replies,
 // whole or in pieces. Connections that wait for an answer are suspended and cost nothing; regular
 // calls of serve_http_check find clients that have gone.
-#ifndef SERVE_HTTP_H
-#define SERVE_HTTP_H
+#pragma once
 
 #include "cli/serve/api/serve_api.h"
 #include "cli/serve/http/serve_access.h"
@@ -25,5 +24,3 @@ void serve_http_quiesce(struct serve_http *http);
 // Returns the number of requests without a complete answer; while draining, only those that came
 // before it.
 uint32_t serve_http_count(struct serve_http *http);
-
-#endif

@@ -1,6 +1,5 @@
 // Connections and requests as the HTTP side keeps them. Private to this folder.
-#ifndef SERVE_HTTP_STATE_H
-#define SERVE_HTTP_STATE_H
+#pragma once
 
 #include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/http/serve_http.h"
@@ -50,5 +49,3 @@ struct serve_http {
 enum MHD_Result serve_send(struct serve_exchange *exchange);
 // Suspends the connection until the answer has events. Returns false if it has some already.
 bool serve_await(struct serve_exchange *exchange);
-
-#endif

@@ -1,6 +1,5 @@
 // The sockets that the server listens on: addresses of TCP, a path, or sockets of systemd.
-#ifndef SERVE_LISTEN_H
-#define SERVE_LISTEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void serve_sockets_close(struct serve_sockets *sockets);
 
 // Sends a state to systemd if NOTIFY_SOCKET is set: "READY=1", "STOPPING=1".
 void serve_notify_manager(const char *state);
-
-#endif

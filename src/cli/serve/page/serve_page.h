@@ -1,8 +1,7 @@
 // The page at /, a part of the command. tools/cmake/embed_page.cmake makes it of page.html,
 // page.css and the scripts, with the policy that lets it run these, call this server, and nothing
 // else.
-#ifndef SERVE_PAGE_H
-#define SERVE_PAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ struct serve_page {
 
 // Written when the command is built.
 extern const struct serve_page serve_page;
-
-#endif

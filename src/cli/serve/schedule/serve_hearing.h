@@ -1,8 +1,7 @@
 // The speech model of the server. One sound is transcribed at a time, in steps that alternate with
 // the steps of the answers. Only the GPU thread uses this module, with two exceptions:
 // serve_hearing_find is called before that thread starts, and any thread may read is_busy.
-#ifndef SERVE_HEARING_H
-#define SERVE_HEARING_H
+#pragma once
 
 #include "cli/serve/schedule/serve_task.h"
 #include "cli/serve/serve_settings.h"
@@ -42,5 +41,3 @@ enum serve_hearing_end serve_hearing_step(struct serve_hearing *hearing, uint32_
                                           struct glinfer_error *err);
 // Fails the job, if there is one.
 void serve_hearing_fail(struct serve_hearing *hearing, const struct glinfer_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 // Carries the events of answers from the thread of the GPU to the thread of the connection. The
 // scheduler sends events, which costs it a copy of a token. The connection takes all events at once
 // and writes JSON in its own time; without events it asks to be woken.
-#ifndef SERVE_MAILBOX_H
-#define SERVE_MAILBOX_H
+#pragma once
 
 #include "cli/common/cli_memory.h"
 #include "glinfer.h"
@@ -78,5 +77,3 @@ bool serve_mailbox_wait(struct serve_mailbox *mailbox, void (*rest)(void *user),
 void serve_mailbox_wake(struct serve_mailbox *mailbox);
 // Cancels the call of wake_up.
 void serve_mailbox_leave(struct serve_mailbox *mailbox);
-
-#endif

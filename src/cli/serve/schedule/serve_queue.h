@@ -1,6 +1,5 @@
 // A bounded queue of answers that wait for a slot. Any thread may call.
-#ifndef SERVE_QUEUE_H
-#define SERVE_QUEUE_H
+#pragma once
 
 #include "cli/serve/schedule/serve_task.h"
 
@@ -34,5 +33,3 @@ struct serve_job *serve_queue_pop(struct serve_queue *queue,
 void serve_queue_tell(struct serve_queue *queue);
 void serve_queue_close(struct serve_queue *queue);
 uint32_t serve_queue_count(struct serve_queue *queue);
-
-#endif

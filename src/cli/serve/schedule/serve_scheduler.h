@@ -1,8 +1,7 @@
 // The thread that owns the device. It loads the models, assigns slots to waiting answers, advances
 // them, and sends their events to mailboxes. Other threads use only these functions; any thread may
 // call them.
-#ifndef SERVE_SCHEDULER_H
-#define SERVE_SCHEDULER_H
+#pragma once
 
 #include "cli/serve/schedule/serve_queue.h"
 #include "cli/serve/schedule/serve_slots.h"
@@ -71,5 +70,3 @@ void serve_scheduler_drain(struct serve_scheduler *scheduler);
 // Fails all answers with CANCELLED and ends the thread. Sends no event after that.
 void serve_scheduler_stop(struct serve_scheduler *scheduler);
 void serve_scheduler_look(struct serve_scheduler *scheduler, struct serve_snapshot *snapshot);
-
-#endif

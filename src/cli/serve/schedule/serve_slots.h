@@ -1,7 +1,6 @@
 // Slots: the sessions that answer, and the choice of a slot for an answer. Only the thread of the
 // GPU uses them.
-#ifndef SERVE_SLOTS_H
-#define SERVE_SLOTS_H
+#pragma once
 
 #include "cli/serve/schedule/serve_task.h"
 
@@ -53,5 +52,3 @@ bool serve_slot_resume(struct serve_slots *slots, struct serve_slot *slot,
 void serve_slot_break(struct serve_slots *slots, struct serve_slot *slot);
 // Makes a slot idle and returns its job.
 struct serve_job *serve_slot_release(struct serve_slots *slots, struct serve_slot *slot);
-
-#endif

@@ -1,8 +1,7 @@
 // A request to transcribe sound: its settings, its upload, and the transcript that grows. The
 // connection makes it, the thread of the GPU uses it up to the end of the answer, and the
 // connection reads the transcript after that.
-#ifndef SERVE_SPEECH_H
-#define SERVE_SPEECH_H
+#pragma once
 
 #include "cli/speech/cli_sound.h"
 #include "cli/speech/cli_transcript.h"
@@ -37,5 +36,3 @@ bool serve_speech_read(struct serve_speech *speech, const float **samples, size_
                        struct glinfer_error *err);
 // Adds an event to the transcript.
 void serve_speech_add(struct serve_speech *speech, const struct glinfer_transcript_event *event);
-
-#endif

@@ -1,7 +1,6 @@
 // A task is the work of one request: one answer or several, with the settings that they share. The
 // connection and each answer in the scheduler have a reference to it; the last one frees it.
-#ifndef SERVE_TASK_H
-#define SERVE_TASK_H
+#pragma once
 
 #include "cli/serve/schedule/serve_mailbox.h"
 
@@ -91,5 +90,3 @@ void serve_job_fail(struct serve_job *job, const struct glinfer_error *err);
 struct serve_task *serve_task_ref(struct serve_task *task);
 // Drops a reference. Accepts NULL.
 void serve_task_unref(struct serve_task *task);
-
-#endif

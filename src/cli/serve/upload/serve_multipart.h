@@ -1,8 +1,7 @@
 // Reads the entries of a body of the type multipart/form-data, as forms and uploads send it.
 // Nothing is copied but names, so that an upload takes its size once. libmicrohttpd's parser is not
 // used: it needs a connection, and hands out copies in pieces.
-#ifndef SERVE_MULTIPART_H
-#define SERVE_MULTIPART_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ bool serve_form_read(struct serve_form *form, const char *content_type, const ch
                      size_t size, char *why, size_t why_size);
 // Returns the first entry of a name; NULL without one.
 const struct serve_entry *serve_form_find(const struct serve_form *form, const char *name);
-
-#endif

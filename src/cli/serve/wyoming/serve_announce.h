@@ -1,6 +1,5 @@
 // Announces a Wyoming service over zeroconf, so that Home Assistant finds it.
-#ifndef SERVE_ANNOUNCE_H
-#define SERVE_ANNOUNCE_H
+#pragma once
 
 #include "cli/serve/http/serve_listen.h"
 
@@ -12,5 +11,3 @@ struct serve_announcement;
 struct serve_announcement *serve_announce(const struct serve_sockets *sockets);
 // Withdraws the announcement. Accepts NULL.
 void serve_announcement_end(struct serve_announcement *announcement);
-
-#endif

@@ -1,7 +1,6 @@
 // The Wyoming side of the server: satellites and Home Assistant send sound over TCP and get text.
 // One thread of its own serves all connections. Their sound and that of HTTP wait in one queue.
-#ifndef SERVE_WYOMING_H
-#define SERVE_WYOMING_H
+#pragma once
 
 #include "cli/serve/api/serve_api.h"
 
@@ -19,5 +18,3 @@ void serve_wyoming_drain(struct serve_wyoming *wyoming);
 uint32_t serve_wyoming_count(struct serve_wyoming *wyoming);
 // Ends the thread and all connections. Accepts NULL.
 void serve_wyoming_destroy(struct serve_wyoming *wyoming);
-
-#endif

@@ -1,7 +1,6 @@
 // A connection of a Wyoming client: the sound of its events becomes a task of the scheduler, and
 // the transcript becomes events. Only the thread of serve_wyoming.c uses this module.
-#ifndef SERVE_WYOMING_LINK_H
-#define SERVE_WYOMING_LINK_H
+#pragma once
 
 #include "cli/serve/api/serve_api.h"
 #include "cli/speech/cli_wyoming_sound.h"
@@ -50,5 +49,3 @@ void serve_wyoming_link_refuse(struct serve_wyoming_link *link, const char *why)
 bool serve_wyoming_link_is_busy(const struct serve_wyoming_link *link);
 // Returns true if the client waits for an answer.
 bool serve_wyoming_link_is_owed(const struct serve_wyoming_link *link);
-
-#endif

@@ -1,8 +1,7 @@
 // Plans the loading of a file before anything is allocated: the family, its hparams, and for every
 // weight matrix the tensors it is made of, checked for presence, shape and type, and its layout on
 // the GPU. Borrows the gguf, which must outlive it.
-#ifndef GI_ENGINE_MODEL_PLAN_H
-#define GI_ENGINE_MODEL_PLAN_H
+#pragma once
 
 #include "graph/model_family.h"
 
@@ -80,5 +79,3 @@ void gi_model_plan_finish(struct gi_model_plan *plan);
 
 // Returns the bytes of one part: quads, aux and the padding between.
 uint64_t gi_plan_part_size(const struct gi_weight_part *part, uint32_t alignment);
-
-#endif

@@ -1,7 +1,6 @@
 // The order of a weight's rows on the GPU (ops/record/weight.h): which row of which tensor of the
 // file each of them is. Plain arithmetic over a plan.
-#ifndef GI_ENGINE_PLAN_ROWS_H
-#define GI_ENGINE_PLAN_ROWS_H
+#pragma once
 
 #include "engine/model/plan/model_plan.h"
 
@@ -44,5 +43,3 @@ uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, const struct gi_head
 uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight);
 // Returns the experts of a weight, pieces of the shared one among them.
 uint32_t gi_plan_experts(const struct gi_model_plan *plan, const struct gi_plan_weight *weight);
-
-#endif

@@ -1,7 +1,6 @@
 // Finds the tensors of a plan by their names and checks their types and shapes. The plan keeps the
 // first failure, which names a tensor that is missing or wrong.
-#ifndef GI_ENGINE_PLAN_TENSORS_H
-#define GI_ENGINE_PLAN_TENSORS_H
+#pragma once
 
 #include "engine/model/plan/model_plan.h"
 
@@ -30,5 +29,3 @@ void gi_plan_require(struct gi_model_plan *plan, const char *pattern, uint32_t l
 void gi_plan_find_source(struct gi_model_plan *plan, const char *pattern, uint32_t layer,
                          uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
                          struct gi_plan_source *source);
-
-#endif

@@ -1,7 +1,6 @@
 // Tensors of a file that a plan does not use: vision, audio, layers that predict further tokens,
 // and names of other converter versions. They are ignored and reported.
-#ifndef GI_ENGINE_SPARE_TENSORS_H
-#define GI_ENGINE_SPARE_TENSORS_H
+#pragma once
 
 #include "base/log.h"
 #include "engine/model/plan/model_plan.h"
@@ -20,5 +19,3 @@ bool gi_spare_tensors_find(const struct gi_model_plan *plan, struct gi_spare_ten
 // Logs a line for each kind: a note, or a warning for n_other.
 void gi_spare_tensors_say(const struct gi_model_plan *plan, const struct gi_spare_tensors *spare,
                           const struct gi_log *log);
-
-#endif

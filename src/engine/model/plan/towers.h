@@ -1,6 +1,5 @@
 // Models that are several towers: which files have them, and how they are loaded.
-#ifndef GI_ENGINE_TOWERS_H
-#define GI_ENGINE_TOWERS_H
+#pragma once
 
 #include "engine/model/plan/model_plan.h"
 
@@ -18,5 +17,3 @@ const struct gi_tower *gi_towers_find(const struct gi_gguf *gguf);
 // weights of f32, since keys of f16 dominate the rounding of such a model, and otherwise f16, which
 // halves the bytes of keys and values that a step reads.
 enum glinfer_cache_type gi_tower_cache(const struct gi_weight *weight);
-
-#endif

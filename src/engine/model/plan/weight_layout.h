@@ -1,11 +1,8 @@
 // Cuts a weight matrix into parts and lays each out.
-#ifndef GI_ENGINE_WEIGHT_LAYOUT_H
-#define GI_ENGINE_WEIGHT_LAYOUT_H
+#pragma once
 
 #include "engine/model/plan/model_plan.h"
 
 // Fills weight->weight from the sources, which are checked, and adds its bytes to the plan's. The
 // plan fails with UNSUPPORTED if it takes more than GI_MAX_PARTS. Does nothing after a failure.
 void gi_weight_layout(struct gi_model_plan *plan, struct gi_plan_weight *weight);
-
-#endif
