@@ -172,6 +172,22 @@ def it_serves_clients_at_once(port):
         same(slow.hear()[-1][0], "transcript-stop", "a chunk that comes late")
 
 
+def it_ends_connections_that_find_a_full_queue(port):
+    clients = [Client(port) for _ in range(14)]
+    for client in clients:
+        client.speak(make_pcm(seconds=3.9), size=65536)
+    ends = [client.hear() for client in clients]
+    refused = [i for i, events in enumerate(ends) if events[-1][0] == "error"]
+    true(refused, ends)
+    for i, client in enumerate(clients):
+        if i in refused:
+            same(ends[i], [("error", {"text": "the queue is full: try again later"})])
+            same(client.read(), None, "the end")
+        else:
+            same(ends[i][-1][0], "transcript-stop", ends[i])
+        client.__exit__()
+
+
 def it_refuses_wrong_events(port):
     for sent, words in (
             (b"GET / HTTP/1.1\r\n\r\n", "invalid Wyoming event: its line is not an object of JSON"), (b"\n", "its line is not"),
@@ -237,7 +253,7 @@ def main():
         path = os.path.join(folder, "parrot.bin")
         write_parrot(path)
         try:
-            server = Server(GLINFER, MODEL, "--speech-model", path, "--wyoming", "127.0.0.1:0", "--max-body", "128K")
+            server = Server(GLINFER, MODEL, "--speech-model", path, "--wyoming", "127.0.0.1:0", "--max-body", "128K", "--queue", "4")
         except RuntimeError as problem:
             print(problem)
             sys.exit(77 if any(words in str(problem) for words in ("no usable GPU", "without libmicrohttpd", "cannot read sound")) else 1)
@@ -246,6 +262,7 @@ def main():
             it_describes_itself(port)
             it_transcribes(server, port)
             it_serves_clients_at_once(port)
+            it_ends_connections_that_find_a_full_queue(port)
             it_refuses_wrong_events(port)
             it_survives_clients_that_go(port)
             with Client(port) as idle:

@@ -119,9 +119,7 @@ static void write_transcript(struct serve_wyoming_link *link)
     cli_bytes_finish(&text);
 }
 
-// Writes an event with the text of a segment or of an error.
-static void write_text(struct serve_wyoming_link *link, const char *type, const char *text,
-                       size_t size)
+static void write_chunk(struct serve_wyoming_link *link, const char *text, size_t size)
 {
     while (!link->has_text && size > 0 && isspace((unsigned char)*text)) {
         text++;
@@ -130,7 +128,7 @@ static void write_text(struct serve_wyoming_link *link, const char *type, const 
     if (size > 0) {
         cJSON *data = cJSON_CreateObject();
         cJSON_AddItemToObject(data, "text", cli_json_text(text, size));
-        cli_wyoming_write(&link->out, type, data, NULL, 0);
+        cli_wyoming_write(&link->out, "transcript-chunk", data, NULL, 0);
         link->has_text = true;
     }
 }
@@ -142,14 +140,13 @@ static void take_events(struct serve_wyoming_link *link, const struct serve_even
         const struct serve_event *event = &events->items[i];
         const char *text = event->text_size > 0 ? events->texts.data + event->text : "";
         if (event->kind == SERVE_EVENT_TOKEN) {
-            write_text(link, "transcript-chunk", text, event->text_size);
+            write_chunk(link, text, event->text_size);
         } else if (event->kind == SERVE_EVENT_END) {
             write_transcript(link);
             release(link);
         } else if (event->kind == SERVE_EVENT_FAIL) {
-            write_text(link, "error", text, event->text_size);
-            cli_wyoming_write_text(&link->out, "transcript-stop", NULL, NULL);
             release(link);
+            serve_wyoming_link_refuse(link, text);
         }
     }
 }
@@ -248,7 +245,7 @@ static struct serve_task *make_task(struct serve_wyoming_link *link)
     return task;
 }
 
-// Submits the utterance, or writes an error, after which the client may try again.
+// Submits the utterance, or refuses it.
 static void submit(struct serve_wyoming_link *link)
 {
     const struct serve_api *api = link->side->api;
@@ -264,10 +261,9 @@ static void submit(struct serve_wyoming_link *link)
         return;
     }
     serve_task_unref(task);
-    cli_wyoming_write_text(&link->out, "error",
-                           queued == SERVE_QUEUE_FULL ? "the queue is full: try again later"
-                                                      : "the server is shutting down",
-                           NULL);
+    serve_wyoming_link_refuse(link, queued == SERVE_QUEUE_FULL
+                                        ? "the queue is full: try again later"
+                                        : "the server is shutting down");
 }
 
 static void handle(struct serve_wyoming_link *link, const struct cli_wyoming_event *event)
