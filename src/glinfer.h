@@ -1023,7 +1023,7 @@ struct glinfer_transcription_params {
     bool split_on_word;     // with max_length
     const char *prompt;     // text before the first window: names, style; NULL: none
     bool carry_prompt;      // before every window
-    bool no_context;        // the text of earlier windows does not precede a window
+    uint32_t max_context;   // tokens of earlier text before a window; default 448: all that fit
     uint32_t audio_ctx;     // least positions of 20 ms to encode; default 0: those of the sound,
                             // at least 384; with fewer the text may repeat itself
     const char *suppress;   // regular expression (PCRE2) of tokens to leave out; NULL: none
@@ -1049,6 +1049,7 @@ struct glinfer_transcription_params {
 // Values out of range fail with INVALID_ARGUMENT.
 #define GLINFER_SPEECH_MAP(X)                                                                      \
     X(UINT32, max_length, 0, 0, 1000)                                                              \
+    X(UINT32, max_context, 448, 0, 448)                                                            \
     X(UINT32, audio_ctx, 0, 0, 1500)                                                               \
     X(FLOAT, temperature, 0, 0, 2)                                                                 \
     X(FLOAT, temperature_step, 0.2F, 0, 1)                                                         \
@@ -1079,10 +1080,15 @@ GLINFER_API bool glinfer_model_hears(const struct glinfer_model *model);
 GLINFER_API const char *glinfer_speech_language(size_t index);
 GLINFER_API const char *glinfer_speech_language_name(size_t index);
 
+// Checks the settings of a transcription without a model. Fails with INVALID_ARGUMENT (an unknown
+// language, a number out of range, a wrong regular expression), NO_MEMORY.
+GLINFER_API bool glinfer_transcription_check(const struct glinfer_transcription_params *params,
+                                             struct glinfer_error *err);
+
 // Creates a transcription, which the caller destroys. params may be NULL. Fails as
-// glinfer_session_create, and with INVALID_ARGUMENT (an unknown language, a number out of range, a
-// wrong regular expression, a translation by a model that knows English alone), UNSUPPORTED (the
-// model is not one of speech), BAD_FILE, NOT_FOUND, IO (the network of vad).
+// glinfer_session_create and glinfer_transcription_check, and with INVALID_ARGUMENT (a language
+// that the model does not know, a translation by a model that knows English alone), UNSUPPORTED
+// (the model is not one of speech), BAD_FILE, NOT_FOUND, IO (the network of vad).
 GLINFER_API struct glinfer_transcription *
 glinfer_transcription_create(struct glinfer_model *model,
                              const struct glinfer_transcription_params *params,

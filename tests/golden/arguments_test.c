@@ -250,6 +250,13 @@ REFUSED("session is NULL", glinfer_embed, (NULL, prompt, 4, NULL, result, 4, &n,
 REFUSED("ids is NULL", glinfer_embed, (f->session, NULL, 4, NULL, NULL, 0, &n, err))
 //-- speech ----------------------------------------------------------------------------------------
 
+REFUSED("params is NULL", glinfer_transcription_check, (NULL, err))
+REFUSED_WITH("'('", glinfer_transcription_check, (&params, err),
+             WITH(glinfer_transcription_params, params, params.suppress = "("))
+REFUSED_WITH("klingon", glinfer_transcription_check, (&params, err),
+             WITH(glinfer_transcription_params, params, params.language = "klingon"))
+REFUSED_WITH("beam_size 17", glinfer_transcription_check, (&params, err),
+             WITH(glinfer_transcription_params, params, params.beam_size = 17))
 REFUSED("model is NULL", glinfer_transcription_create, (NULL, NULL, err))
 REFUSED_WITH("struct_size", glinfer_transcription_create, (f->tiny.model, &params, err),
              WITH(glinfer_transcription_params, params, params.struct_size--))

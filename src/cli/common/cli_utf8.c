@@ -1,5 +1,7 @@
 #include "cli/common/cli_utf8.h"
 
+#include <string.h>
+
 size_t cli_utf8_expected_size(char first)
 {
     const unsigned char lead = (unsigned char)first;
@@ -50,4 +52,19 @@ size_t cli_utf8_encode(uint32_t code, char out[4])
     }
     out[0] = (char)(leads[size] | code);
     return size;
+}
+
+const char *cli_utf8_tail(const char *text, size_t size, size_t width)
+{
+    if (size <= width) {
+        return text;
+    }
+    const char *from = text + (size - width), *space = strchr(from - 1, ' ');
+    if (space && space[1]) {
+        return space + 1;
+    }
+    while (cli_utf8_continues(*from)) {
+        from++;
+    }
+    return from;
 }

@@ -22,3 +22,6 @@ size_t cli_utf8_encode(uint32_t code, char out[4]);
 
 // Returns true if a text is UTF-8 from end to end.
 bool cli_utf8_is_valid(const char *text, size_t size);
+
+// Returns the end of a text that has at most width bytes, from the beginning of a word.
+const char *cli_utf8_tail(const char *text, size_t size, size_t width);

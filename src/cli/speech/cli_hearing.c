@@ -1,5 +1,7 @@
 #include "cli/speech/cli_hearing.h"
 
+#include "cli/common/cli_utf8.h"
+
 #include <ctype.h>
 
 #define STEP_US 50000 // work between two checks for new sound
@@ -40,7 +42,7 @@ static void show_partial(struct cli_hearing *hearing, const struct glinfer_trans
     }
     const size_t n_columns = cli_columns(stdout), width = n_columns > 8 ? n_columns - 2 : 78;
     const bool is_cut = event->size > width;
-    const char *text = cli_text_tail(event->text, event->size, is_cut ? width - 4 : width);
+    const char *text = cli_utf8_tail(event->text, event->size, is_cut ? width - 4 : width);
     clear_partial(hearing);
     fprintf(stdout, "%s%s", is_cut ? "... " : "", text);
     hearing->is_partial_shown = true;
@@ -59,6 +61,16 @@ static bool add_segment(struct cli_hearing *hearing, const struct glinfer_transc
     return is_written;
 }
 
+// Prints the language and its probability.
+static bool tell_language(struct cli_hearing *hearing, const struct glinfer_transcript_event *event)
+{
+    char line[64];
+    const int n =
+        snprintf(line, sizeof(line), "%.16s %.3f\n", event->language, (double)event->probability);
+    cli_bar_clear(hearing->bar);
+    return cli_write(line, (size_t)n);
+}
+
 static bool take_events(struct cli_hearing *hearing)
 {
     struct glinfer_transcript_event event;
@@ -66,6 +78,9 @@ static bool take_events(struct cli_hearing *hearing)
     while (ok && glinfer_transcription_poll(hearing->transcription, &event)) {
         if (event.kind == GLINFER_TRANSCRIPT_LANGUAGE) {
             snprintf(hearing->language, sizeof(hearing->language), "%s", event.language);
+            if (hearing->only_language) {
+                return tell_language(hearing, &event);
+            }
         } else if (event.kind == GLINFER_TRANSCRIPT_SEGMENT) {
             ok = add_segment(hearing, &event);
         } else if (event.kind == GLINFER_TRANSCRIPT_PARTIAL) {
@@ -127,6 +142,9 @@ static bool run(struct cli_hearing *hearing, struct glinfer_error *err)
         if (!take_events(hearing)) {
             *err = (struct glinfer_error){0}; // cli_close_output says why
             return false;
+        }
+        if (hearing->only_language && hearing->language[0]) {
+            return true;
         }
         show_progress(hearing);
         if (cli_is_interrupted() && !is_end) {

@@ -14,6 +14,7 @@ struct cli_hearing {
     struct cli_microphone *microphone;           // borrowed
     struct cli_bar *bar;                         // borrowed
     bool is_live;                                // feeds sound as soon as it arrives
+    bool only_language;                          // ends when the language is known
     bool has_times;                              // prints the times of a segment before its text
     bool is_partial_shown;                       // text of running speech is on the terminal
     uint64_t n_sample;                           // read so far

@@ -35,7 +35,9 @@ struct cli_sound {
     struct cli_samples samples; // of the last block
     float *frames;              // (n_block, channels), owned
     sf_count_t n_block, n_read; // in frames
+    uint64_t n_skip, n_left;    // samples that are dropped, and those that are kept after them
     double announced_s;         // length by the header; 0: unknown
+    double kept_s;              // of that, without what is cut
     bool is_over;
     char note[640];
 };
@@ -149,7 +151,7 @@ static bool begin(struct cli_sound *sound, struct glinfer_error *err)
     if (info->frames < endless / CLI_MAX_CHANNELS / 8) {
         const double announced = find_announced(sound->file, info);
         const double n_frame = announced > 0 ? announced : (double)info->frames;
-        sound->announced_s = n_frame / info->samplerate;
+        sound->announced_s = sound->kept_s = n_frame / info->samplerate;
     }
     return true;
 }
@@ -272,6 +274,7 @@ static struct cli_sound *create(const char *name)
     struct cli_sound *sound = cli_alloc(1, sizeof(*sound));
     snprintf(sound->name, sizeof(sound->name), "%s", name);
     sound->stream.fd = -1;
+    sound->n_left = UINT64_MAX;
     return sound;
 }
 
@@ -333,6 +336,14 @@ struct cli_sound *cli_sound_open_memory(const char *name, const void *data, size
     return keep(sound, begin(sound, err));
 }
 
+void cli_sound_cut(struct cli_sound *sound, uint32_t from_ms, uint32_t ms)
+{
+    sound->n_skip = (uint64_t)from_ms * GLINFER_SPEECH_RATE / 1000;
+    sound->n_left = ms > 0 ? (uint64_t)ms * GLINFER_SPEECH_RATE / 1000 : UINT64_MAX;
+    const double rest_s = sound->announced_s - 1e-3 * from_ms;
+    sound->kept_s = rest_s < 0 ? 0 : ms > 0 && 1e-3 * ms < rest_s ? 1e-3 * ms : rest_s;
+}
+
 void cli_sound_close(struct cli_sound *sound)
 {
     if (!sound) {
@@ -365,11 +376,24 @@ static void note_damage(struct cli_sound *sound)
     }
 }
 
+// Sets *samples to the samples of the last block that are kept.
+static void keep_samples(struct cli_sound *sound, const float **samples, size_t *n)
+{
+    const uint64_t count = sound->samples.count;
+    const uint64_t n_skip = count < sound->n_skip ? count : sound->n_skip;
+    const uint64_t n_kept = count - n_skip < sound->n_left ? count - n_skip : sound->n_left;
+    *samples = sound->samples.items + n_skip;
+    *n = (size_t)n_kept;
+    sound->n_skip -= n_skip;
+    sound->n_left -= n_kept;
+}
+
 bool cli_sound_next(struct cli_sound *sound, const float **samples, size_t *n,
                     struct glinfer_error *err)
 {
-    sound->samples.count = 0;
-    while (sound->samples.count == 0 && !sound->is_over) {
+    *n = 0;
+    while (*n == 0 && !sound->is_over && sound->n_left > 0) {
+        sound->samples.count = 0;
         const sf_count_t count = sf_readf_float(sound->file, sound->frames, sound->n_block);
         const size_t n_frame = count > 0 ? (size_t)count : 0;
         sound->n_read += (sf_count_t)n_frame;
@@ -382,12 +406,11 @@ bool cli_sound_next(struct cli_sound *sound, const float **samples, size_t *n,
         }
         cli_resampler_push(sound->resampler, sound->frames, n_frame, sound->is_over,
                            &sound->samples);
+        keep_samples(sound, samples, n);
     }
     if (sound->is_over) {
         note_damage(sound);
     }
-    *samples = sound->samples.items;
-    *n = sound->samples.count;
     return true;
 }
 
@@ -398,7 +421,7 @@ bool cli_sound_is_ready(const struct cli_sound *sound)
 
 double cli_sound_seconds(const struct cli_sound *sound)
 {
-    return sound->announced_s;
+    return sound->kept_s;
 }
 
 const char *cli_sound_note(const struct cli_sound *sound)

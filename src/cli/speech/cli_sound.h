@@ -17,6 +17,9 @@ struct cli_sound *cli_sound_open(const char *path, const struct cli_pcm *pcm,
 // Opens a file in memory, which is borrowed. name: for messages.
 struct cli_sound *cli_sound_open_memory(const char *name, const void *data, size_t size,
                                         struct glinfer_error *err);
+// Keeps the part of the sound that begins after from_ms and lasts ms; 0: to the end. For use before
+// the first samples.
+void cli_sound_cut(struct cli_sound *sound, uint32_t from_ms, uint32_t ms);
 // Accepts NULL.
 void cli_sound_close(struct cli_sound *sound);
 
@@ -27,7 +30,7 @@ bool cli_sound_next(struct cli_sound *sound, const float **samples, size_t *n,
                     struct glinfer_error *err);
 // Returns false if cli_sound_next would wait for a stream.
 bool cli_sound_is_ready(const struct cli_sound *sound);
-// Returns the seconds of the whole sound; 0: unknown.
+// Returns the seconds of the part that is kept; 0: unknown.
 double cli_sound_seconds(const struct cli_sound *sound);
 // Returns what is wrong with a sound that was read, such as "FILE ends early: 3.2 of 5.0 s were
 // read"; "" if nothing is. For use after the end.

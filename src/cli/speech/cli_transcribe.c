@@ -12,9 +12,9 @@ struct settings {
     struct cli_session_flags session;
     struct cli_texts files;
     const char *microphone, *output, *vad_model, *encoding;
-    bool no_times, no_fallback, no_vad, is_live;
+    bool no_times, no_fallback, no_vad, is_live, only_language;
     bool formats[CLI_TRANSCRIPT_FORMATS];
-    int64_t max_context, seed, rate, channels;
+    int64_t max_context, seed, rate, channels, from_ms, duration_ms;
     struct glinfer_transcription_params params;
 };
 
@@ -41,9 +41,13 @@ static const struct cli_flag flags[] = {
     CLI_TEXT(encoding, "--format", "NAME", "raw samples: s16le (default), u8, f32le, mulaw, ..."),
     CLI_INT(rate, 1000, 384000, "--rate", "HZ", "raw samples: default %v a second"),
     CLI_INT(channels, 1, 64, "--channels", "N", "raw samples: default %v channel"),
+    CLI_INT(from_ms, 0, UINT32_MAX, "-ot, --offset-t", "MS", "leave out the beginning of a sound"),
+    CLI_INT(duration_ms, 0, UINT32_MAX, "-d, --duration", "MS",
+            "of the sound after that; 0 (default): to its end"),
     CLI_HEADING("Text"),
     CLI_CUSTOM(params.language, cli_parse_language, "-l, --language", "LANG",
                "code or name such as de or german; auto (default): detected"),
+    CLI_SWITCH(only_language, "-dl, --detect-language", "print the language alone"),
     CLI_SWITCH(params.translate, "-tr, --translate", "translate to English"),
     CLI_TEXT(params.prompt, "--prompt", "TEXT", "text before the sound: names, spelling, style"),
     CLI_SWITCH(params.carry_prompt, "--carry-initial-prompt", "the prompt precedes every window"),
@@ -102,6 +106,9 @@ static const struct cli_flag flags[] = {
     CLI_IGNORED_VALUE("-t, --threads", "the GPU does the work"),
     CLI_IGNORED("-fa, --flash-attn", "attention always works in ranges of keys"),
     CLI_IGNORED("--vad", "voice activity detection is on by default"),
+    CLI_IGNORED_VALUE("-vo, --vad-samples-overlap", "speech keeps the pauses around it"),
+    CLI_IGNORED_VALUE("-p, --processors", "the GPU does the work"),
+    CLI_IGNORED("-pp, --print-progress", "terminals show it"),
 };
 
 struct transcribe {
@@ -132,7 +139,8 @@ static void fill_params(const struct transcribe *self, struct glinfer_transcript
     params->vad = self->vad_path[0] ? &self->vad : NULL;
     params->is_live = settings->is_live || settings->microphone;
     params->no_partials = !isatty(STDOUT_FILENO);
-    params->no_context = settings->max_context == 0;
+    params->max_context =
+        settings->max_context < 0 ? params->max_context : (uint32_t)settings->max_context;
     params->temperature_step = settings->no_fallback ? 0 : params->temperature_step;
     params->seed = (uint64_t)settings->seed;
 }
@@ -226,10 +234,15 @@ static bool transcribe(struct transcribe *self, const char *name)
         .microphone = name ? NULL : cli_microphone_open(settings->microphone, &err),
         .bar = &self->session.bar,
         .is_live = settings->is_live || !name,
+        .only_language = settings->only_language,
         .has_times = !settings->no_times,
+        .segments.offset_ms = settings->from_ms,
     };
     if (!hearing.sound && !hearing.microphone) {
         return cli_fail_error(&err);
+    }
+    if (hearing.sound) {
+        cli_sound_cut(hearing.sound, (uint32_t)settings->from_ms, (uint32_t)settings->duration_ms);
     }
     if (settings->files.count > 1 && !cli_is_quiet()) {
         cli_tell("%s", name);
@@ -266,26 +279,74 @@ static bool check_files(const struct cli_texts *files)
     return true;
 }
 
-// Refuses an output file for several sounds, and says which flags have no effect.
+// Refuses a folder that transcripts cannot be written to, before hours of sound are transcribed.
+static bool check_folder(const char *stem)
+{
+    char *folder = cli_copy(stem), *name = strrchr(folder, '/');
+    if (name) {
+        name[name == folder] = 0;
+    }
+    const bool is_ok = access(name ? folder : ".", W_OK) == 0;
+    const int reason = errno;
+    free(folder);
+    return is_ok || cli_fail(CLI_EXIT_FAILED, "cannot write %s.*: %s%s", stem, strerror(reason),
+                             reason == ENOENT ? "" : "; -of names another place");
+}
+
+// Refuses an output file for several sounds, and folders that cannot be written to.
 static bool check_output(const struct settings *settings)
 {
+    const struct cli_texts *files = &settings->files;
     bool writes = false;
     for (int i = 0; i < CLI_TRANSCRIPT_FORMATS; i++) {
         writes = writes || settings->formats[i];
     }
-    if (settings->output && writes && settings->files.count > 1) {
+    if (!writes) {
+        if (settings->output) {
+            cli_note("-of has no effect without -otxt or another format");
+        }
+        return true;
+    }
+    if (settings->output && files->count > 1) {
         return cli_fail(CLI_EXIT_USAGE,
                         "cannot write the texts of %zu files to one -of: leave it "
                         "out, and each is written beside its sound",
-                        settings->files.count);
+                        files->count);
     }
-    if (settings->output && !writes) {
-        cli_note("-of has no effect without -otxt or another format");
+    bool ok = !settings->output || check_folder(settings->output);
+    for (size_t i = 0; ok && !settings->output && i < files->count; i++) {
+        ok = check_folder(files->items[i]);
+    }
+    return ok;
+}
+
+// Says which flags have no effect.
+static void note_flags(const struct settings *settings)
+{
+    bool is_raw = settings->encoding || settings->files.count == 0;
+    for (size_t i = 0; i < settings->files.count; i++) {
+        is_raw = is_raw || strcmp(settings->files.items[i], "-") == 0;
+    }
+    if (!is_raw && (settings->rate != GLINFER_SPEECH_RATE || settings->channels != 1)) {
+        cli_note(
+            "--rate and --channels have no effect on a sound file; --format reads raw samples");
     }
     if (settings->params.has_words && !settings->formats[CLI_TRANSCRIPT_JSON_FULL]) {
         cli_note("-wt has no effect without -ojf");
     }
-    return true;
+}
+
+// Checks what the parser cannot: the regular expression, and that there is a microphone.
+static bool check_text(const struct settings *settings)
+{
+    struct glinfer_error err;
+    if (!glinfer_transcription_check(&settings->params, &err)) {
+        return cli_fail(CLI_EXIT_USAGE, "--suppress-regex: %s", err.message);
+    }
+    struct cli_microphone *microphone =
+        settings->microphone ? cli_microphone_open(settings->microphone, &err) : NULL;
+    cli_microphone_close(microphone);
+    return !settings->microphone || microphone || cli_fail_error(&err);
 }
 
 // Checks the flags of the sound and sets self->pcm.
@@ -295,7 +356,7 @@ static bool check_sound(struct transcribe *self)
     self->pcm = (struct cli_pcm){.rate = (uint32_t)settings->rate,
                                  .n_channels = (uint32_t)settings->channels};
     if (settings->encoding && !cli_pcm_set_encoding(&self->pcm, settings->encoding)) {
-        return cli_fail(CLI_EXIT_USAGE, "invalid --format %s: expected one of %s",
+        return cli_fail(CLI_EXIT_USAGE, "invalid --format \"%s\": expected one of %s",
                         settings->encoding, cli_pcm_encodings());
     }
     if ((settings->microphone != NULL) + (settings->files.count > 0) == 1) {
@@ -306,25 +367,39 @@ static bool check_sound(struct transcribe *self)
                : cli_fail(CLI_EXIT_USAGE, "no sound: give a file, - for standard input, or --mic");
 }
 
-static bool check_model(struct cli_session *session)
+static bool check_model(const struct settings *settings, struct cli_session *session)
 {
-    return cli_session_check(session) &&
-           (session->info.is_speech ||
-            cli_fail(CLI_EXIT_FAILED,
-                     "%s generates text and does not transcribe: take a Whisper model, such as "
-                     "whisper-base",
-                     session->flags->model));
+    const struct glinfer_transcription_params *params = &settings->params;
+    const char *model = session->flags->model;
+    if (!cli_session_check(session)) {
+        return false;
+    }
+    if (!session->info.is_speech) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "%s generates text and does not transcribe: take a Whisper model, such as "
+                        "whisper-base",
+                        model);
+    }
+    if (strcmp(params->language, "auto") != 0 &&
+        cli_language_find(params->language) >= session->info.n_language) {
+        return cli_fail(CLI_EXIT_USAGE, "invalid -l %s: %s does not know it%s", params->language,
+                        model, session->info.n_language > 1 ? "" : ", it knows English alone");
+    }
+    return session->info.n_language > 1 || !(params->translate || settings->only_language) ||
+           cli_fail(CLI_EXIT_USAGE, "invalid %s: %s knows English alone",
+                    params->translate ? "-tr" : "-dl", model);
 }
 
 static bool run_command(void *user)
 {
     struct transcribe self = {.settings = user};
-    if (!check_output(self.settings) || !check_sound(&self)) {
+    if (!check_output(self.settings) || !check_sound(&self) || !check_text(self.settings)) {
         return false;
     }
+    note_flags(self.settings);
     cli_session_init(&self.session, &self.settings->session);
     cli_catch_interrupts();
-    const bool is_done = check_model(&self.session) && find_vad(&self) &&
+    const bool is_done = check_model(self.settings, &self.session) && find_vad(&self) &&
                          cli_session_load(&self.session) && start(&self) && transcribe_all(&self);
     glinfer_transcription_destroy(&self.transcription);
     cli_session_finish(&self.session);
@@ -332,9 +407,8 @@ static bool run_command(void *user)
 }
 
 static const struct cli_rule rules[] = {
-    CLI_NEEDS("-sow", "-ml"),
-    CLI_EXCLUDES("--no-vad", "-vm"),
-    {0},
+    CLI_NEEDS("-sow", "-ml"),     CLI_EXCLUDES("--no-vad", "-vm"), CLI_EXCLUDES("-dl", "-l"),
+    CLI_EXCLUDES("--mic", "-ot"), CLI_EXCLUDES("--mic", "-d"),     {0},
 };
 
 const struct cli_command cli_transcribe_command = {

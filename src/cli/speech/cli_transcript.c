@@ -21,33 +21,36 @@ static char *copy_text(const char *text, size_t size)
     return copy;
 }
 
-static struct cli_spoken *copy_tokens(const struct glinfer_transcript_event *event)
+static struct cli_spoken *copy_tokens(const struct glinfer_transcript_event *event,
+                                      int64_t offset_ms)
 {
     struct cli_spoken *tokens = cli_alloc(event->n_token + 1, sizeof(*tokens));
     for (size_t i = 0; i < event->n_token; i++) {
         const struct glinfer_transcript_token *token = &event->tokens[i];
         const bool has_times = token->to_ms > 0;
+        const int64_t from_ms = has_times ? (int64_t)token->from_ms + offset_ms : -1;
         tokens[i] = (struct cli_spoken){
             .text = copy_text(token->text, token->size),
-            .from_ms = has_times ? (int64_t)token->from_ms : -1,
-            .to_ms = has_times ? (int64_t)token->to_ms : -1,
+            .from_ms = from_ms,
+            .to_ms = has_times ? (int64_t)token->to_ms + offset_ms : -1,
             .id = token->id,
             .probability = token->probability,
-            .dtw_ms = has_times ? (int64_t)token->from_ms : -1,
+            .dtw_ms = from_ms,
         };
     }
     return tokens;
 }
 
-static struct cli_spoken *copy_words(const struct glinfer_transcript_event *event)
+static struct cli_spoken *copy_words(const struct glinfer_transcript_event *event,
+                                     int64_t offset_ms)
 {
     struct cli_spoken *words = cli_alloc(event->n_word + 1, sizeof(*words));
     for (size_t i = 0; i < event->n_word; i++) {
         const struct glinfer_transcript_word *word = &event->words[i];
         words[i] = (struct cli_spoken){
             .text = copy_text(event->text + word->text_begin, word->text_end - word->text_begin),
-            .from_ms = (int64_t)word->from_ms,
-            .to_ms = (int64_t)word->to_ms,
+            .from_ms = (int64_t)word->from_ms + offset_ms,
+            .to_ms = (int64_t)word->to_ms + offset_ms,
             .probability = word->probability,
             .dtw_ms = -1,
         };
@@ -67,16 +70,17 @@ const struct cli_segment *cli_segments_add(struct cli_segments *segments,
                                            const struct glinfer_transcript_event *event)
 {
     const int64_t window_ms = 30000; // the event has no window: they are taken to be complete
+    const int64_t offset_ms = segments->offset_ms;
     struct cli_segment *segment = CLI_APPEND(segments);
     *segment = (struct cli_segment){
-        .from_ms = (int64_t)event->from_ms,
-        .to_ms = (int64_t)event->to_ms,
+        .from_ms = (int64_t)event->from_ms + offset_ms,
+        .to_ms = (int64_t)event->to_ms + offset_ms,
         .text = copy_text(event->text, event->size),
-        .words = copy_words(event),
-        .tokens = copy_tokens(event),
+        .words = copy_words(event, offset_ms),
+        .tokens = copy_tokens(event, offset_ms),
         .n_word = event->n_word,
         .n_token = event->n_token,
-        .seek_ms = (int64_t)event->from_ms / window_ms * window_ms,
+        .seek_ms = (int64_t)event->from_ms / window_ms * window_ms + offset_ms,
         .temperature = event->temperature,
         .mean_logprob = event->average_logprob,
         .no_speech_probability = event->no_speech,
@@ -179,21 +183,6 @@ void cli_segment_write(const struct cli_segment *segment, bool has_times, struct
     }
     add_escaped(text, segment->text, plain);
     cli_bytes_add(text, has_times ? "\n" : "");
-}
-
-const char *cli_text_tail(const char *text, size_t size, size_t width)
-{
-    if (size <= width) {
-        return text;
-    }
-    const char *from = text + (size - width), *space = strchr(from - 1, ' ');
-    if (space && space[1]) {
-        return space + 1;
-    }
-    while (cli_utf8_continues(*from)) {
-        from++;
-    }
-    return from;
 }
 
 static void add_srt(struct cli_bytes *text, const struct cli_segment *segment, size_t number)
@@ -393,6 +382,11 @@ void cli_transcript_join(const struct cli_transcript *transcript, struct cli_byt
     cli_bytes_finish(&whole);
 }
 
+static void add_language(cJSON *object, const char *name, const char *code)
+{
+    cJSON_AddStringToObject(object, name, glinfer_speech_language_name(cli_language_find(code)));
+}
+
 cJSON *cli_transcript_json(const struct cli_transcript *transcript)
 {
     cJSON *object = cJSON_CreateObject();
@@ -400,12 +394,23 @@ cJSON *cli_transcript_json(const struct cli_transcript *transcript)
     cli_bytes_add(&text, "");
     cli_transcript_join(transcript, &text);
     cJSON_AddItemToObject(object, "text", cli_json_text(text.data, text.size));
+    if (transcript->language_probability > 0) {
+        add_language(object, "detected_language", transcript->language);
+        cli_json_add_float(object, "detected_language_probability",
+                           transcript->language_probability);
+    }
     if (transcript->warning) {
         const char *warning = transcript->warning;
         cJSON_AddItemToObject(object, "warning", cli_json_text(warning, strlen(warning)));
     }
     cli_bytes_finish(&text);
     return object;
+}
+
+// Adds a time in seconds with the digits of milliseconds.
+static void add_seconds(cJSON *object, const char *name, int64_t ms)
+{
+    cJSON_AddNumberToObject(object, name, (double)ms / 1000);
 }
 
 // Returns the bytes of a text over those that zlib compresses it to: high for a text in a loop.
@@ -416,12 +421,6 @@ static double compression_ratio(const char *text, size_t size)
     const int status = compress(bytes, &compressed, (const unsigned char *)text, size);
     free(bytes);
     return status == Z_OK && size > 0 ? (double)size / (double)compressed : 0;
-}
-
-// Adds a time in seconds with the digits of milliseconds.
-static void add_seconds(cJSON *object, const char *name, int64_t ms)
-{
-    cJSON_AddNumberToObject(object, name, (double)ms / 1000);
 }
 
 // Returns the ratio of the text of the 30 seconds in which a segment was heard.
@@ -477,8 +476,7 @@ cJSON *cli_transcript_verbose(const struct cli_transcript *transcript, bool has_
     cJSON *text = cJSON_DetachItemFromObject(object, "text");
     cJSON_AddStringToObject(object, "task",
                             transcript->is_translation ? "translate" : "transcribe");
-    cJSON_AddStringToObject(object, "language",
-                            glinfer_speech_language_name(cli_language_find(transcript->language)));
+    add_language(object, "language", transcript->language);
     add_seconds(object, "duration", llround(transcript->seconds * 1000));
     cJSON_AddItemToObject(object, "text", text);
     cJSON *segments = cJSON_AddArrayToObject(object, "segments");

@@ -27,6 +27,7 @@ struct cli_segment {
 struct cli_segments {
     struct cli_segment *items; // owned, with their texts, words and tokens
     size_t count, capacity;
+    int64_t offset_ms; // of the sound in its file: is added to all times
 };
 // Appends a copy of an event of the kind GLINFER_TRANSCRIPT_SEGMENT. Returns the segment, which is
 // valid until the next call.
@@ -50,8 +51,9 @@ struct cli_transcript {
     const char *language; // such as "en"
     const char *asked;    // the language of the request, "auto" to detect it
     bool is_translation;
-    double seconds;      // of sound
-    const char *warning; // such as that the sound ends early; NULL: none
+    float language_probability; // of a detected language; 0: it is not told
+    double seconds;             // of sound
+    const char *warning;        // such as that the sound ends early; NULL: none
     struct cli_transcript_model model;
 };
 
@@ -82,9 +84,6 @@ void cli_transcript_write(const struct cli_transcript *transcript,
                           enum cli_transcript_format format, struct cli_bytes *text);
 // Appends a line "[00:00:00.000 --> 00:00:02.500]  text"; without times, the text alone.
 void cli_segment_write(const struct cli_segment *segment, bool has_times, struct cli_bytes *text);
-
-// Returns the end of a text that has at most width bytes, from the beginning of a word.
-const char *cli_text_tail(const char *text, size_t size, size_t width);
 
 // Appends the text of all segments as clients of the API read it, without spaces around it.
 void cli_transcript_join(const struct cli_transcript *transcript, struct cli_bytes *text);

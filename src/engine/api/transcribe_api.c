@@ -26,6 +26,15 @@ static bool take_all(struct glinfer_transcription_params *own, struct glinfer_so
            (!own->vad || GI_CHECK(err, GI_COPY(vad, own->vad)));
 }
 
+bool glinfer_transcription_check(const struct glinfer_transcription_params *params,
+                                 struct glinfer_error *err)
+{
+    struct glinfer_transcription_params own;
+    struct glinfer_source vad;
+    return GI_CHECK(err, GI_SET(params)) && take_all(&own, &vad, params, err) &&
+           gi_transcription_check(&own, err);
+}
+
 struct glinfer_transcription *
 glinfer_transcription_create(struct glinfer_model *model,
                              const struct glinfer_transcription_params *params,

@@ -114,6 +114,14 @@ static bool check_numbers(const struct glinfer_transcription_params *params,
 #undef GI_NUMBER
 }
 
+bool gi_transcription_check(const struct glinfer_transcription_params *params,
+                            struct glinfer_error *err)
+{
+    int32_t language;
+    return check_numbers(params, err) && find_language(params->language, &language, err) &&
+           (!params->suppress || gi_whisper_suppress_regex(NULL, params->suppress, NULL, err));
+}
+
 static bool take_params(const struct glinfer_transcription_params *params,
                         struct gi_transcriber_params *own, struct glinfer_error *err)
 {
@@ -128,7 +136,7 @@ static bool take_params(const struct glinfer_transcription_params *params,
         .splits_on_word = params->split_on_word,
         .prompt = params->prompt,
         .carries_prompt = params->carry_prompt,
-        .max_context = params->no_context ? 0 : UINT32_MAX,
+        .max_context = params->max_context,
         .audio_ctx = params->audio_ctx,
         .suppressed = params->suppress,
         .suppresses_symbols = params->suppress_symbols,

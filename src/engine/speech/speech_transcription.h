@@ -21,6 +21,9 @@ struct glinfer_transcription {
     size_t token_capacity, word_capacity; // bytes
 };
 
+// Checks whole params as glinfer_transcription_check does.
+bool gi_transcription_check(const struct glinfer_transcription_params *params,
+                            struct glinfer_error *err);
 // Creates a transcription from whole params. Fails as glinfer_transcription_create does.
 struct glinfer_transcription *
 gi_transcription_create(struct glinfer_model *model,

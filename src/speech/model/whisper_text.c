@@ -159,7 +159,7 @@ bool gi_whisper_suppress_regex(const struct gi_whisper_text *text, const char *r
                             (const char *)reason);
     }
     pcre2_match_data *data = code ? pcre2_match_data_create(1, NULL) : NULL;
-    for (size_t id = 0; data && id < text->list.count; id++) {
+    for (size_t id = 0; data && text && id < text->list.count; id++) {
         const struct gi_text token = gi_text_list_at(&text->list, id);
         if (token.size > 0 &&
             pcre2_match(code, (PCRE2_SPTR)token.data, token.size, 0, 0, data, NULL) >= 0) {

@@ -31,8 +31,9 @@ struct gi_whisper_id_list {
 bool gi_whisper_encode(const struct gi_whisper_text *text, const char *string,
                        struct gi_whisper_id_list *ids, struct glinfer_error *err);
 
-// Sets the bits of `suppressed` whose tokens as a whole match a regular expression (PCRE2). Fails
-// with INVALID_ARGUMENT (with the reason and its place), NO_MEMORY.
+// Sets the bits of `suppressed` whose tokens as a whole match a regular expression (PCRE2). text
+// NULL: checks the expression alone. Fails with INVALID_ARGUMENT (with the reason and its place),
+// NO_MEMORY.
 bool gi_whisper_suppress_regex(const struct gi_whisper_text *text, const char *regex,
                                uint32_t *suppressed, struct glinfer_error *err);
 // Sets the bits of tokens that are symbols, brackets and notes, not speech.

@@ -53,10 +53,14 @@ def check_refusals(folder):
     refuse(1, "x.wav: it is sound, not a model; give it without -m", "-m", sound, sound)
     refuse(2, "cannot write the texts of 2 files to one -of", *unloaded, sound, other, "-osrt", "-of", folder / "both")
     refuse(2, 'invalid -l "klingon": expected auto, or a code or a name', *unloaded, sound, "-l", "klingon")
+    refuse(2, "--suppress-regex: invalid regular expression '('", *unloaded, sound, "--suppress-regex", "(")
+    refuse(2, 'invalid --format "x": expected one of', *unloaded, sound, "--format", "x")
+    refuse(1, "cannot write /nonexistent/x.*: No such file", *unloaded, sound, "-osrt", "-of", "/nonexistent/x")
     refuse(1, "missing.wav: No such file or directory", *unloaded, sound, folder / "missing.wav")
     refuse(1, "is not the network of Silero", *unloaded, sound, "-vm", folder / "tiny.bin")
     refuse(2, "-c is not available: it is a flag of `glinfer chat`, not of `glinfer transcribe`", *model, sound, "-c", "100")
-    said = refuse(2, 'device "missing"', *unloaded, sound, "-wt", "-of", folder / "z")
+    said = refuse(2, 'device "missing"', *unloaded, sound, "-wt", "-of", folder / "z", "--rate", "8000")
+    true("note: --rate and --channels have no effect on a sound file" in said, said)
     true("note: -wt has no effect without -ojf" in said and "note: -of has no effect without -otxt" in said, said)
 
 
@@ -72,6 +76,16 @@ def check_batch(folder, told):
         with open("/dev/full", "wb") as full:
             said = refuse(1, "cannot write standard output: No space left on device", *model, "-q", good, good, stdout=full)
             same(said.count("\n"), 1, said)
+
+
+def check_parts(folder):
+    """Checks that a part of a sound keeps the times of the whole, and that a language is found alone."""
+    told = transcribe(folder, b"", folder / "x.wav", "-ot", "500", "-d", "1000")
+    true(told and all(500 <= ms <= 1500 for ms in find_times(told)), told)
+    same(transcribe(folder, b"", folder / "x.wav", "-ot", "2500"), "", "a part after the end")
+    done = subprocess.run([sys.argv[1], "transcribe", "-m", folder / "tiny.bin", "-q", "--no-vad", "-nf", "-dl", folder / "x.wav"],
+                          capture_output=True, text=True)
+    true(done.returncode == 0 and re.fullmatch(r"[a-z]{2,3} [01]\.\d{3}\n", done.stdout), done)
 
 
 def find_times(text):
@@ -117,6 +131,7 @@ def main():
         same(plain["transcription"], parts, "JSON without tokens")
         check_refusals(folder)
         check_batch(folder, told)
+        check_parts(folder)
         for command in (["run", "-p", "hello"], ["chat"], ["perplexity", "-f", __file__], ["embed", "-p", "hello"]):
             done = subprocess.run([sys.argv[1], *command, "-m", folder / "tiny.bin"], input="", capture_output=True, text=True)
             true(done.returncode == 1 and "is a speech model" in done.stderr, (command, done))

@@ -100,6 +100,18 @@ def it_takes_the_fields_of_whisper_server(server, sound):
     true(status == 200 and told["text"], told)
     status, _, told = send(server, {"no_timestamps": "1"}, sound)
     true(status == 200 and told["text"], told)
+    status, _, part = send(server, {"response_format": "verbose_json", "offset_t": "500", "duration": "1000", "max_context": "0",
+                                    "diarize": "false", "offset_n": "0", "word_thold": "0.01"}, sound)
+    same((status, part["duration"]), (200, 1), part)
+    true(all(0.5 <= piece["start"] <= piece["end"] <= 1.5 for piece in part["segments"]), part)
+    for fields in {}, {"response_format": "verbose_json"}, {"language": "fr"}:
+        status, _, told = send(server, {"detect_language": "true", **fields}, sound)
+        same((status, told["text"]), (200, ""), told)
+        true(told["detected_language"] and 0 < told["detected_language_probability"] <= 1, told)
+    same(send(server, {"model": "models/tiny-whisper.bin"}, None, "/load")[::2], (200, "Load was successful!"), "/load")
+    for fields in {"model": "models/large.bin"}, {}:
+        status, _, told = send(server, fields, None, "/load")
+        true(status == 501 and "this server keeps tiny-whisper.bin" in told["error"]["message"], told)
 
 
 def it_refuses(server, sound):
@@ -111,7 +123,10 @@ def it_refuses(server, sound):
             ({"timestamp_granularities[]": "word"}, sound, "verbose_json"),
             ({"stream": "true", "response_format": "srt"}, sound, 'invalid "stream"'),
             ({"translate": "perhaps"}, sound, 'invalid "translate": expected true or false'),
-            ({"beam_size": "17"}, sound, 'invalid "beam_size": expected a whole number from 1 to 16')):
+            ({"beam_size": "17"}, sound, 'invalid "beam_size": expected a whole number from 1 to 16'),
+            ({"suppress_regex": "("}, sound, "invalid regular expression '('"),
+            ({"offset_t": "-1"}, sound, 'invalid "offset_t": expected a whole number'),
+            ({"diarize": "true"}, sound, 'invalid "diarize": expected false'), ({"offset_n": "3"}, sound, 'invalid "offset_n"')):
         status, _, told = send(server, fields, data)
         true(status == 400 and words in told["error"]["message"], (fields, told))
         same(told["error"]["type"], "invalid_request_error", told)
@@ -204,6 +219,8 @@ def it_serves_speech_alone(path, sound):
         for fields in {"language": "fr"}, {"language": "German", "stream": "true"}:
             status, _, told = send(server, fields, sound)
             true(status == 400 and "the model does not know it, it knows English alone" in told["error"]["message"], told)
+        status, _, told = send(server, {"detect_language": "1"}, sound)
+        true(status == 400 and 'invalid "detect_language"' in told["error"]["message"], told)
         same([model["id"] for model in server.get("/v1/models")[2]["data"]], ["tiny-whisper.bin"], "models")
         props = server.get("/props")[2]
         same((props["total_slots"], props["speech_model"]), (0, "tiny-whisper.bin"), props)

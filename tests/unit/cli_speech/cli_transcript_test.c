@@ -1,4 +1,5 @@
 // The texts of a transcript.
+#include "cli/common/cli_utf8.h"
 #include "cli/speech/cli_transcript.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -260,7 +261,7 @@ TEST(the_end_of_a_text_begins_with_a_word)
         {"你好 ", 4, "好 "},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_string_equal(cli_text_tail(cases[i].text, strlen(cases[i].text), cases[i].width),
+        assert_string_equal(cli_utf8_tail(cases[i].text, strlen(cases[i].text), cases[i].width),
                             cases[i].tail);
     }
 }

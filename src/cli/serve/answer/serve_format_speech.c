@@ -14,6 +14,9 @@ static void write_transcript(const struct serve_answer *answer, struct cli_bytes
         .language = language,
         .asked = asked,
         .is_translation = speech->params.translate,
+        .language_probability = speech->format == SERVE_SPEECH_VERBOSE || speech->only_language
+                                    ? speech->language_probability
+                                    : 0,
         .seconds = (double)speech->n_sample / GLINFER_SPEECH_RATE,
         .warning = speech->note,
     };

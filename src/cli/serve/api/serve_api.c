@@ -47,6 +47,7 @@ static const struct route routes[] = {
     {"/v1/audio/transcriptions", .form = serve_handle_transcription},
     {"/v1/audio/translations", .form = serve_handle_transcription},
     {"/inference", .form = serve_handle_transcription},
+    {"/load", .form = serve_handle_load},
 };
 
 static const char slot_path[] = "/slots/";

@@ -30,6 +30,9 @@ void serve_handle_embedding(const struct serve_api *api, cJSON *body, struct ser
 // Requests to transcribe sound, which are forms: upload/serve_transcriptions.c.
 void serve_handle_transcription(const struct serve_api *api, const struct serve_call *call,
                                 struct serve_reply *reply);
+// whisper-server's /load: the server has the model already, or refuses.
+void serve_handle_load(const struct serve_api *api, const struct serve_call *call,
+                       struct serve_reply *reply);
 
 // Saves, restores or erases a slot: serve_slot.c. The body may be NULL.
 void serve_handle_slot(const struct serve_api *api, const struct serve_call *call, cJSON *body,

@@ -110,7 +110,8 @@ static void take_event(struct serve_job *job, const struct glinfer_transcript_ev
     const struct serve_event part = {
         .kind = SERVE_EVENT_TOKEN, .choice = job->choice, .id = -1, .text_size = event->size};
     serve_speech_add(job->task->speech, event);
-    if (job->task->speech->is_stream && event->kind == GLINFER_TRANSCRIPT_SEGMENT) {
+    if (job->task->speech->is_stream && !job->task->speech->only_language &&
+        event->kind == GLINFER_TRANSCRIPT_SEGMENT) {
         serve_mailbox_send(&job->task->mailbox, &part, event->text, NULL);
     }
 }
@@ -128,6 +129,11 @@ static bool advance(struct serve_hearing *hearing, uint32_t budget_us, bool *is_
         }
         while (glinfer_transcription_poll(hearing->transcription, &event)) {
             take_event(hearing->job, &event);
+        }
+        const struct serve_speech *speech = hearing->job->task->speech;
+        if (speech->only_language && speech->language[0]) {
+            *is_done = true;
+            return true;
         }
         if (state == GLINFER_TRANSCRIPTION_WAITS && !feed(hearing, err)) {
             return false;

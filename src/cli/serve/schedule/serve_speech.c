@@ -37,7 +37,8 @@ void serve_speech_add(struct serve_speech *speech, const struct glinfer_transcri
 {
     if (event->kind == GLINFER_TRANSCRIPT_LANGUAGE) {
         snprintf(speech->language, sizeof(speech->language), "%s", event->language);
-    } else if (event->kind == GLINFER_TRANSCRIPT_SEGMENT) {
+        speech->language_probability = event->probability;
+    } else if (event->kind == GLINFER_TRANSCRIPT_SEGMENT && !speech->only_language) {
         cli_segments_add(&speech->segments, event);
     }
 }

@@ -17,14 +17,18 @@ enum serve_speech_format {
 struct serve_speech {
     struct glinfer_transcription_params params; // texts are borrowed from the task's body
     int format;                                 // enum serve_speech_format
-    bool is_stream; // the text of each segment is sent as an event TOKEN
-    bool has_vad;   // uses the server's network that finds speech, if there is one
+    bool is_stream;                 // the text of each segment is sent as an event TOKEN
+    bool has_vad;                   // uses the server's network that finds speech, if there is one
+    bool no_context, only_language; // of the request: only_language ends when the language is known
+    int64_t max_context;            // tokens of earlier text; below 0: all that fit
+    int64_t from_ms, duration_ms;   // part of the sound
     struct cli_bytes upload;
     struct cli_sound *sound; // reads the upload; owned. NULL: the sound is in samples
     struct cli_samples samples;
     uint64_t n_sample; // samples read so far
     const char *note;  // the damage of a sound that was read; borrowed from sound. NULL: none
     char language[16]; // the detected language; "": none was detected
+    float language_probability;
     struct cli_segments segments;
 };
 

@@ -36,14 +36,23 @@ static bool parse_truth(const char *text, void *field, char *why, size_t size)
     return is_true || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
 }
 
+// Refuses what whisper-server can do and this server cannot.
+static bool parse_false(const char *text, void *field, char *why, size_t size)
+{
+    (void)field;
+    snprintf(why, size, "false: this server does not do it");
+    return strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
+}
+
 // In the order of enum serve_speech_format.
 static const char *const formats[] = {"json", "text", "srt", "vtt", "verbose_json", NULL};
 
 // The fields of a form but for its file, as flags of struct serve_speech.
-#define CLI_SETTINGS        serve_speech
-#define TEXT(field, names)  CLI_TEXT(field, names, NULL, NULL)
-#define TRUTH(field, names) CLI_CUSTOM(field, parse_truth, names, NULL, NULL)
-#define NUMBER(field, name) CLI_SPEECH(field, name, NULL, NULL)
+#define CLI_SETTINGS                    serve_speech
+#define TEXT(field, names)              CLI_TEXT(field, names, NULL, NULL)
+#define TRUTH(field, names)             CLI_CUSTOM(field, parse_truth, names, NULL, NULL)
+#define NUMBER(field, name)             CLI_SPEECH(field, name, NULL, NULL)
+#define COUNT(field, least, most, name) CLI_INT(field, least, most, name, NULL, NULL)
 static const struct cli_flag rows[] = {
     CLI_CHOICE(format, formats, "response_format", NULL, NULL),
     TEXT(params.language, "language"),
@@ -62,7 +71,12 @@ static const struct cli_flag rows[] = {
     TRUTH(params.split_on_word, "split_on_word"),
     TRUTH(params.has_words, "token_timestamps"),
     TRUTH(params.no_timestamps, "no_timestamps"),
-    TRUTH(params.no_context, "no_context"),
+    TRUTH(no_context, "no_context"),
+    COUNT(max_context, -1, 448, "max_context"),
+    COUNT(from_ms, 0, UINT32_MAX, "offset_t"),
+    COUNT(duration_ms, 0, UINT32_MAX, "duration"),
+    TRUTH(only_language, "detect_language"),
+    CLI_CUSTOM(has_vad, parse_false, "diarize, tinydiarize, debug_mode, offset_n", NULL, NULL),
     TRUTH(params.carry_prompt, "carry_initial_prompt"),
     TRUTH(params.translate, "translate"),
     TRUTH(params.suppress_symbols, "suppress_nst, suppress_non_speech"),
@@ -114,6 +128,26 @@ static void read_times(struct serve_fields *fields, const struct serve_form *for
     }
 }
 
+// Sets the parameters that follow from several fields, and checks them before the sound waits.
+static void finish_params(struct serve_request *request, struct serve_speech *speech)
+{
+    struct serve_fields *fields = &request->fields;
+    struct glinfer_error err;
+    if (speech->max_context >= 0 || speech->no_context) {
+        speech->params.max_context = speech->no_context ? 0 : (uint32_t)speech->max_context;
+    }
+    if (speech->only_language) {
+        speech->params.language = NULL;
+        if (serve_scheduler_speech(request->api->scheduler)->n_language <= 1) {
+            serve_fields_refuse(fields, 400,
+                                "invalid \"detect_language\": the model knows English alone");
+        }
+    }
+    if (!fields->is_wrong && !glinfer_transcription_check(&speech->params, &err)) {
+        serve_fields_refuse(fields, 400, "%s", err.message);
+    }
+}
+
 static void read_file(struct serve_fields *fields, const struct serve_form *form,
                       struct serve_speech *speech)
 {
@@ -131,7 +165,10 @@ static void read_file(struct serve_fields *fields, const struct serve_form *form
                                           speech->upload.data, speech->upload.size, &err);
     if (!speech->sound) {
         serve_fields_refuse(fields, 400, "%s", err.message);
+        return;
     }
+    cli_sound_cut(speech->sound, (uint32_t)speech->from_ms, (uint32_t)speech->duration_ms);
+    speech->segments.offset_ms = speech->from_ms;
 }
 
 static void read_speech(struct serve_request *request, const struct serve_form *form,
@@ -150,12 +187,36 @@ static void read_speech(struct serve_request *request, const struct serve_form *
     serve_task_add(request->task);
     glinfer_transcription_params_init(&speech->params);
     speech->has_vad = true;
+    speech->max_context = -1;
     read_rows(fields, speech);
     speech->params.translate = speech->params.translate || is_translation;
     read_times(fields, form, speech);
+    finish_params(request, speech);
     read_file(fields, form, speech);
     request->answer->type = types[speech->format];
     request->answer->is_stream = speech->is_stream;
+}
+
+// Tells why a form cannot be read, and returns false.
+static bool read_form(const struct serve_api *api, const struct serve_call *call,
+                      struct serve_form *form, struct serve_reply *reply)
+{
+    char why[160];
+    if (!api->speech_name) {
+        serve_reply_error(reply, 501,
+                          "this server has no speech model; start it with --speech-model MODEL");
+        return false;
+    }
+    if (!serve_form_is(call->type)) {
+        serve_reply_error(reply, 400,
+                          "invalid request body: expected multipart/form-data with a \"file\"");
+        return false;
+    }
+    if (!serve_form_read(form, call->type, call->body, call->body_size, why, sizeof(why))) {
+        serve_reply_error(reply, 400, "%s", why);
+        return false;
+    }
+    return true;
 }
 
 void serve_handle_transcription(const struct serve_api *api, const struct serve_call *call,
@@ -163,18 +224,31 @@ void serve_handle_transcription(const struct serve_api *api, const struct serve_
 {
     struct serve_form form;
     struct serve_request request;
-    char why[160];
-    if (!api->speech_name) {
-        serve_reply_error(reply, 501,
-                          "this server has no speech model; start it with --speech-model MODEL");
-    } else if (!serve_form_is(call->type)) {
-        serve_reply_error(reply, 400,
-                          "invalid request body: expected multipart/form-data with a \"file\"");
-    } else if (!serve_form_read(&form, call->type, call->body, call->body_size, why, sizeof(why))) {
-        serve_reply_error(reply, 400, "%s", why);
-    } else {
+    if (read_form(api, call, &form, reply)) {
         serve_request_open(&request, api, make_body(&form), &serve_format_speech);
         read_speech(&request, &form, strcmp(call->path, "/v1/audio/translations") == 0);
         serve_request_close(&request, reply);
+    }
+}
+
+void serve_handle_load(const struct serve_api *api, const struct serve_call *call,
+                       struct serve_reply *reply)
+{
+    static const char done[] = "Load was successful!";
+    struct serve_form form;
+    if (!read_form(api, call, &form, reply)) {
+        return;
+    }
+    const struct serve_entry *model = serve_form_find(&form, "model");
+    const char *name = model ? memrchr(model->data, '/', model->size) : NULL;
+    name = name ? name + 1 : model ? model->data : "";
+    const size_t size = model ? (size_t)(model->data + model->size - name) : 0;
+    if (size == strlen(api->speech_name) && memcmp(name, api->speech_name, size) == 0) {
+        serve_reply_text(reply, "text/plain; charset=utf-8", done, strlen(done));
+    } else {
+        serve_reply_error(reply, 501,
+                          "cannot load another model: this server keeps %s; start it "
+                          "with --speech-model MODEL",
+                          api->speech_name);
     }
 }

@@ -11,6 +11,12 @@ void serve_handle_transcription(const struct serve_api *api, const struct serve_
                       "this build cannot read sound: it needs libsndfile, libsamplerate and zlib");
 }
 
+void serve_handle_load(const struct serve_api *api, const struct serve_call *call,
+                       struct serve_reply *reply)
+{
+    serve_handle_transcription(api, call, reply);
+}
+
 // No task has sound in these builds: the functions below are linked, but never get a request.
 
 void serve_speech_destroy(struct serve_speech *speech)
