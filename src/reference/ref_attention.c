@@ -140,15 +140,19 @@ struct output {
     uint32_t token, n_tile;
 };
 
-static void expect_element(struct gi_ref *ref, const struct output *out, uint32_t i,
-                           struct gi_ref_value value)
+static void expect_head(struct gi_ref *ref, const struct output *out, uint32_t begin,
+                        const struct gi_ref_value *values, uint32_t n)
 {
-    if (out->n_tile == 0) {
-        gi_ref_expect(ref, "out", 0, out->at + i, value.value, value.magnitude);
+    const struct gi_ref_rows_form tiles = {gi_ref_is_small_half(ref->key) ? GI_HALF_FORM_SMALL
+                                                                          : GI_HALF_FORM_LARGE,
+                                           0, 0, out->n_tile};
+    if (out->n_tile > 0) {
+        gi_ref_expect_row(ref, "out", &tiles, out->token, begin, values, n);
         return;
     }
-    const struct gi_ref_half_rows rows = {0, 0, out->n_tile, gi_ref_is_small_half(ref->key)};
-    gi_ref_half_expect(ref, "out", &rows, out->token, i, value, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        gi_ref_expect(ref, "out", 0, out->at + begin + i, values[i].value, values[i].magnitude);
+    }
 }
 
 // Lists the heads of a token that sees n_seen keys, its own included. score_roundings: of a score.
@@ -175,10 +179,10 @@ static void expect_token(struct gi_ref *ref, const struct layer *layer, const fl
             return;
         }
         const double score = attend(ref, layer, head, q + (size_t)head * n, &seen, values);
-        ref->roundings = score_roundings * score * (4 + sqrt(n)) + 16 + sqrt(seen.n);
-        for (uint32_t i = 0; i < n; i++) {
-            expect_element(ref, out, head * n + i, values[i]);
-        }
+        // Weights and values in f16 round about four times to 11 bits.
+        ref->roundings = score_roundings * score * (4 + sqrt(n)) + 16 + sqrt(seen.n) +
+                         (ref->key->id == GI_PROGRAM_ATTENTION_HALF ? 4 << 13 : 0);
+        expect_head(ref, out, head * n, values, n);
         gi_ref_rewind(ref, n_head_memory);
     }
     gi_ref_rewind(ref, n_memory);

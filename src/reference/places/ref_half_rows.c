@@ -87,17 +87,6 @@ const float *gi_ref_packed_row(struct gi_ref *ref, uint32_t binding, uint64_t at
     return row;
 }
 
-void gi_ref_half_expect(struct gi_ref *ref, const char *what, const struct gi_ref_half_rows *rows,
-                        uint32_t token, uint32_t column, struct gi_ref_value expected, double slack)
-{
-    uint64_t at;
-    const struct gi_ref_place place = place_of(rows, token, column, &at);
-    if (column % GI_HALF_COLUMNS == 0) {
-        gi_ref_expect_written(ref, "scale", rows->binding, place.scale / 2, 1);
-    }
-    gi_ref_expect_at(ref, what, rows->binding, at, place, expected, slack);
-}
-
 //-- rows of activations ---------------------------------------------------------------------------
 
 static struct gi_ref_half_rows tiles_of(const struct gi_ref_rows_form *form)
@@ -140,6 +129,18 @@ static double half_rounding(const struct gi_ref *ref, double value, double large
     return ref->is_sampled ? largest / 2048 : 0x1p-11 * fabs(value) + 0x1p-28 * largest + 0x1p-126;
 }
 
+// Lists a column of a token's row.
+static void expect_half(struct gi_ref *ref, const char *what, const struct gi_ref_half_rows *rows,
+                        uint32_t token, uint32_t column, struct gi_ref_value expected, double slack)
+{
+    uint64_t at;
+    const struct gi_ref_place place = place_of(rows, token, column, &at);
+    if (column % GI_HALF_COLUMNS == 0) {
+        gi_ref_expect_written(ref, "scale", rows->binding, place.scale / 2, 1);
+    }
+    gi_ref_expect_at(ref, what, rows->binding, at, place, expected, slack);
+}
+
 void gi_ref_expect_row(struct gi_ref *ref, const char *what, const struct gi_ref_rows_form *form,
                        uint32_t row, uint32_t column, const struct gi_ref_value *values, uint32_t n)
 {
@@ -156,8 +157,8 @@ void gi_ref_expect_row(struct gi_ref *ref, const char *what, const struct gi_ref
         if (i % GI_HALF_COLUMNS == 0) {
             largest = largest_of(values + i, n - i < GI_HALF_COLUMNS ? n - i : GI_HALF_COLUMNS);
         }
-        gi_ref_half_expect(ref, what, &tiles, row, column + i, value,
-                           half_rounding(ref, value.value, largest));
+        expect_half(ref, what, &tiles, row, column + i, value,
+                    half_rounding(ref, value.value, largest));
     }
 }
 

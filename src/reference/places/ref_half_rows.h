@@ -21,10 +21,6 @@ void gi_ref_half_fill(struct gi_ref *ref, const struct gi_ref_half_rows *rows, u
                       uint32_t width);
 // Reads columns [0, width) of a packed row from word `at` on. Returns NULL with has_failed.
 const float *gi_ref_packed_row(struct gi_ref *ref, uint32_t binding, uint64_t at, uint32_t width);
-// Lists a column of a token's row.
-void gi_ref_half_expect(struct gi_ref *ref, const char *what, const struct gi_ref_half_rows *rows,
-                        uint32_t token, uint32_t column, struct gi_ref_value expected,
-                        double slack);
 
 // The form of the rows of activations at binding 0: f32 from word `begin` on, or tiles of f16.
 struct gi_ref_rows_form {

@@ -1,5 +1,6 @@
 // Attention of a step, in every form that devices have, and of a batch.
 #include "gpu/device/gpu_private.h"
+#include "ops/gemm/half_rows.h"
 #include "tests/kernel/fixture/kernel_layer.h"
 #include "tests/kernel/fixture/kernel_rows.h"
 
@@ -235,24 +236,54 @@ static void name_batch(size_t index, char *text, size_t size)
     print_case(&batch_cases[index / COUNT(batch_shapes)], text + n, size - (size_t)n);
 }
 
-static bool run_batch(struct kt_run *run, size_t index)
+// Records attention of a batch in a form of GLINFER_BATCH. spare: columns after those of out, in
+// f16.
+static bool check_batch(struct kt_run *run, const struct attention_case *c, const char *shape,
+                        bool is_half, uint32_t spare)
 {
-    const struct attention_case *c = &batch_cases[index / COUNT(batch_shapes)];
-    const char *shape = batch_shapes[index % COUNT(batch_shapes)];
-    const bool is_row = strcmp(shape, "row") == 0, is_for_rows = c->shape.head_dim == 272;
-    if (c->shape.head_dim > 128 && is_row != is_for_rows && kt_leave_out(run)) {
-        return true;
-    }
-    const uint32_t width = c->shape.n_head * c->shape.head_dim;
+    const uint32_t width = c->shape.n_head * c->shape.head_dim, stride = width + spare;
     const struct gi_kv_layer layer = kt_layer(run, &c->shape, 0);
     const struct gi_score_rule rule = rule_of(run, c);
     const struct gi_rows q = kt_random_rows(run, "q", c->n_tokens, width, kt_layer_q_limit(&layer));
-    const struct gi_rows out = kt_rows(run, "out", NULL, c->n_tokens, width);
     const bool is_set = set_batch_shape(run, shape);
+    if (is_half && !gi_attention_has_halves(&run->recorder, &layer)) {
+        return true;
+    }
+    const size_t size = (size_t)gi_half_rows_size(c->n_tokens, stride);
+    const struct gi_rows out =
+        is_half ? (struct gi_rows){kt_range(run, "out", NULL, size), stride, true}
+                : kt_rows(run, "out", NULL, c->n_tokens, width);
     gi_op_attention_batch(&run->recorder, "attention_batch", &layer, &rule, &q, &out);
     return is_set && kt_seal(run) && kt_check(run, c->n_past, c->n_tokens) &&
            kt_bench(run, c->n_past, c->n_tokens, 2 * out.range.size);
 }
 
+static bool run_batch(struct kt_run *run, size_t index)
+{
+    const struct attention_case *c = &batch_cases[index / COUNT(batch_shapes)];
+    const char *shape = batch_shapes[index % COUNT(batch_shapes)];
+    const bool is_row = strcmp(shape, "row") == 0, is_for_rows = c->shape.head_dim == 272;
+    return (c->shape.head_dim > 128 && is_row != is_for_rows && kt_leave_out(run)) ||
+           check_batch(run, c, shape, false, 0);
+}
+
 const struct kt_suite kt_attention_batch = {
     "attention_batch", COUNT(batch_cases) * COUNT(batch_shapes), name_batch, run_batch};
+
+// Results in f16 (ops/gemm/half_rows.h): the last in rows with spare columns.
+static const struct attention_case half_cases[] = {
+    {{1, 1, 64, 200, F16, F16}, 1, 3, 0, 0, 0, 0},
+    {{3, 1, 64, 200, F16, F16}, 130, 3, 0, 0, 0, 0},
+    {{2, 1, 128, 200, F16, F16}, 70, 3, 0, 0, 0, 0},
+    {{2, 1, 64, 200, F16, F16}, 33, 167, 0, 0, 0, 0},
+    {{1, 1, 64, 200, F16, F16}, 70, 60, 17, 5, 0, 0},
+    {{3, 1, 128, 200, F16, F16}, 40, 130, 0, 20, 0, 0},
+    {{2, 1, 64, 200, F16, F16}, 190, 3, 0, 0, 0, 0},
+};
+
+static bool run_half(struct kt_run *run, const struct attention_case *c)
+{
+    return check_batch(run, c, "split", true, c == &half_cases[COUNT(half_cases) - 1] ? 256 : 0);
+}
+
+KT_TABLE(attention_half, "attention_half", half_cases, print_case, run_half);
