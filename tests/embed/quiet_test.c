@@ -4,21 +4,16 @@
 // without a device.
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"
-#include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 #include "tests/unit/wrap.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { MAX_WRITTEN = 4096 };
 
-static char folder[] = "/tmp/glinfer-quiet-XXXXXX";
 static char written[MAX_WRITTEN]; // the first path outside of `allowed`
 static const char *allowed;       // a folder, NULL: nothing may be written
 static uint32_t n_written, n_spawned, n_started, n_ended;
@@ -153,7 +148,7 @@ TEST(without_a_cache_nothing_is_written)
 TEST(files_are_written_in_the_cache_alone)
 {
     char path[64];
-    snprintf(path, sizeof(path), "%s/given", folder);
+    snprintf(path, sizeof(path), "%s/given", temp_folder);
     allowed = path;
     use(path);
 }
@@ -162,8 +157,8 @@ TEST(files_are_written_in_the_cache_alone)
 TEST(the_default_cache_is_the_users)
 {
     char path[64];
-    assert_int_equal(setenv("XDG_CACHE_HOME", folder, 1), 0);
-    snprintf(path, sizeof(path), "%s/glinfer", folder);
+    assert_int_equal(setenv("XDG_CACHE_HOME", temp_folder, 1), 0);
+    snprintf(path, sizeof(path), "%s/glinfer", temp_folder);
     allowed = path;
     use(NULL);
 }
@@ -172,7 +167,7 @@ TEST(nothing_is_printed)
 {
     struct stat st;
     char path[64];
-    snprintf(path, sizeof(path), "%s/printed", folder);
+    snprintf(path, sizeof(path), "%s/printed", temp_folder);
     const int file = __real_open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), out = dup(1),
               err = dup(2);
     assert_true(file >= 0 && fflush(stdout) == 0);
@@ -189,18 +184,4 @@ TEST(nothing_is_printed)
     close(err);
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[64];
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    return system(command);
-}
-
-RUN_TESTS(make_folder, remove_folder)
+RUN_TESTS(make_temp_folder, remove_temp_folder)

@@ -4,60 +4,26 @@
 #include "persistent/compile_job.h"
 #include "persistent/persistent_verdict.h"
 #include "platform/platform.h"
-#include "tests/unit/cmocka_test.h"
-
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/temp_folder.h"
 
 enum { SKIPPED = 77 };
 
 static const char good[] = "layout(local_size_x = 1) in;\nvoid main()\n{\n}\n";
 static const char bad[] = "layout(local_size_x = 1) in;\nvoid main()\n{\n    undeclared = 1;\n}\n";
 static const struct gi_hash key = {0x0123456789abcdef, 0xfedcba9876543210};
-static char cache[64], verdicts[128];
-
-static void remove_files(const char *part)
-{
-    char folder[128], path[512];
-    snprintf(folder, sizeof(folder), "%s/%s", cache, part);
-    DIR *stream = opendir(folder);
-    for (struct dirent *entry = stream ? readdir(stream) : NULL; entry; entry = readdir(stream)) {
-        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-        unlink(path);
-    }
-    if (stream) {
-        closedir(stream);
-    }
-    rmdir(folder);
-}
+static const char *verdicts;
 
 static int make_cache(void **state)
 {
     const struct gi_platform_params params = {.device = "auto", .allow_software = true};
     struct gi_platform *platform = gi_platform_open(&params, NULL);
-    (void)state;
     if (!platform) {
         exit(SKIPPED);
     }
     gi_platform_close(platform);
-    snprintf(cache, sizeof(cache), "/tmp/compile_run_test.XXXXXX");
-    if (!mkdtemp(cache)) {
-        return -1;
-    }
-    snprintf(verdicts, sizeof(verdicts), "%s/persistent", cache);
-    return 0;
-}
-
-static int remove_cache(void **state)
-{
-    (void)state;
-    remove_files("programs");
-    remove_files("persistent");
-    return rmdir(cache);
+    const int status = make_temp_folder(state);
+    verdicts = temp_path("persistent");
+    return status;
 }
 
 // Runs a job of the text on the device that is found.
@@ -67,7 +33,7 @@ static bool run_job(const char *text, struct glinfer_error *err)
     size_t size;
     char *data = gi_compile_job_format(&job, &size, err);
     assert_non_null(data);
-    const bool ok = gi_compile_job_run(data, size, "auto", cache, err);
+    const bool ok = gi_compile_job_run(data, size, "auto", temp_folder, err);
     free(data);
     return ok;
 }
@@ -91,7 +57,7 @@ TEST(what_is_no_job_is_refused)
     };
     struct glinfer_error err;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        assert_fails(gi_compile_job_run(texts[i], strlen(texts[i]), "auto", cache, &err), err,
+        assert_fails(gi_compile_job_run(texts[i], strlen(texts[i]), "auto", temp_folder, &err), err,
                      INVALID_ARGUMENT, "");
     }
 }
@@ -146,4 +112,4 @@ TEST(without_a_cache_nothing_is_compiled)
     free(data);
 }
 
-RUN_TESTS(make_cache, remove_cache)
+RUN_TESTS(make_cache, remove_temp_folder)

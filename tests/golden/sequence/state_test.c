@@ -3,17 +3,11 @@
 // exits 77 without a device.
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"
-#include "tests/unit/cmocka_test.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "tests/unit/temp_folder.h"
 
 enum { N_MORE = 20, N_PROBS = 3 };
 
-static char folder[] = "/tmp/glinfer-state-XXXXXX";
-static char path[sizeof(folder) + 8];
+static const char *path;
 
 //-- helpers ---------------------------------------------------------------------------------------
 
@@ -323,17 +317,16 @@ TEST(copies_that_cannot_be_are_refused)
 
 static int open_all(void **state)
 {
-    if (!mkdtemp(folder)) {
+    if (make_temp_folder(state) != 0) {
         return -1;
     }
-    snprintf(path, sizeof(path), "%s/file", folder);
+    path = temp_path("file");
     return open_tiny_model(state);
 }
 
 static int close_all(void **state)
 {
-    unlink(path);
-    rmdir(folder);
+    remove_temp_folder(NULL);
     return close_tiny_model(state);
 }
 

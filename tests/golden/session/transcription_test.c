@@ -205,15 +205,14 @@ TEST(no_sound_has_no_text)
     assert_non_null(t);
     glinfer_transcription_end(t);
     assert_int_equal(hear(t, 0).n_segment, 0);
-    assert_false(glinfer_transcription_feed(t, (float[]){0}, 1, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_fails(glinfer_transcription_feed(t, (float[]){0}, 1, &err), err, INVALID_ARGUMENT, "");
 }
 
 static void expect_refusal(struct glinfer_transcription_params params, const char *says)
 {
     struct glinfer_error err;
-    assert_null(glinfer_transcription_create(tiny.model, &params, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
+    assert_fails(glinfer_transcription_create(tiny.model, &params, &err), err, INVALID_ARGUMENT,
+                 "");
     assert_says(err.message, says);
 }
 
@@ -252,15 +251,13 @@ TEST(speech_and_text_differ)
     assert_null(glinfer_model_tokenizer(tiny.model));
     assert_int_equal(info.n_language, 1);
     assert_int_equal(info.file_type, 0);
-    assert_null(glinfer_session_create(tiny.model, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_fails(glinfer_session_create(tiny.model, NULL, &err), err, UNSUPPORTED, "");
     const struct glinfer_model_params text =
         PARAMS(model, .path = test_data("data/models/tiny-q4_0.gguf"));
     struct glinfer_model *model = glinfer_model_load(tiny.device, &text, &err);
     assert_non_null(model);
     assert_false(glinfer_model_hears(model));
-    assert_null(glinfer_transcription_create(model, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_fails(glinfer_transcription_create(model, NULL, &err), err, UNSUPPORTED, "");
     glinfer_model_destroy(&model);
     assert_string_equal(glinfer_speech_language(0), "en");
     assert_string_equal(glinfer_speech_language_name(0), "english");
@@ -320,8 +317,7 @@ TEST(a_profile_is_of_either_tower)
     expect_dispatches(session, 0, "output", 1);
     glinfer_profile_params_init(&params);
     params.n_prompt = N_AUDIO + 1;
-    assert_false(glinfer_profile(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+    assert_fails(glinfer_profile(session, &params, NULL, &err), err, CONTEXT_FULL, "");
 }
 
 static void note_tested(void *user, const struct glinfer_tested *tested)
@@ -351,17 +347,14 @@ TEST(a_session_that_measures_has_no_text)
     size_t n;
     const struct glinfer_generate_params params =
         PARAMS(generate, .n_predict = -1, .prompt = prompt, .n_prompt = 2);
-    assert_false(glinfer_generate(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
-    assert_false(glinfer_begin(session, &params, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
-    assert_false(glinfer_session_prepare(session, &params, NULL, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
-    assert_false(glinfer_embed(session, prompt, 2, NULL, vector, WIDTH, &n, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_fails(glinfer_generate(session, &params, NULL, &err), err, UNSUPPORTED, "");
+    assert_fails(glinfer_begin(session, &params, &err), err, UNSUPPORTED, "");
+    assert_fails(glinfer_session_prepare(session, &params, NULL, &err), err, UNSUPPORTED, "");
+    assert_fails(glinfer_embed(session, prompt, 2, NULL, vector, WIDTH, &n, &err), err, UNSUPPORTED,
+                 "");
     const struct glinfer_session_params several = PARAMS(session, .allows_speech = true);
-    assert_false(glinfer_sessions_create(tiny.model, &several, 2, pair, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_fails(glinfer_sessions_create(tiny.model, &several, 2, pair, &err), err, UNSUPPORTED,
+                 "");
 }
 
 TEST(the_towers_of_a_transcription_are_measured)
@@ -377,10 +370,9 @@ TEST(the_towers_of_a_transcription_are_measured)
     must(glinfer_transcription_measure(t, 64, 3, &times, &err), &err);
     must(glinfer_transcription_measure(t, 0, 2, &times, &err), &err);
     assert_true(times.encode_ms == 0 && times.decode_ms > 0);
-    assert_false(glinfer_transcription_measure(t, N_AUDIO + 1, 0, &times, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
-    assert_false(glinfer_transcription_measure(t, 64, N_TEXT, &times, &err));
-    assert_int_equal(err.status, GLINFER_STATUS_CONTEXT_FULL);
+    assert_fails(glinfer_transcription_measure(t, N_AUDIO + 1, 0, &times, &err), err, CONTEXT_FULL,
+                 "");
+    assert_fails(glinfer_transcription_measure(t, 64, N_TEXT, &times, &err), err, CONTEXT_FULL, "");
 }
 
 TEST(the_sizes_of_both_towers_are_told)

@@ -1,20 +1,14 @@
 #include "base/cache_file.h"
-#include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 #include "tests/unit/wrap.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
-
-static char root[64]; // a folder of this run
 
 TEST(cache_folder_follows_the_environment)
 {
@@ -38,14 +32,9 @@ TEST(cache_folder_follows_the_environment)
 
 TEST(cache_reads_what_it_wrote)
 {
-    char folder[128];
+    const char *folder = temp_path("new/folders");
     size_t size = 0;
-    const struct gi_cache_piece pieces[] = {
-        {"head ", 5},
-        {"", 0},
-        {"body", 4},
-    };
-    snprintf(folder, sizeof(folder), "%s/new/folders", root);
+    const struct gi_cache_piece pieces[] = {{"head ", 5}, {"", 0}, {"body", 4}};
     assert_true(gi_cache_write(folder, "name", pieces, 3));
     char *data = gi_cache_read(folder, "name", 9, &size);
     assert_int_equal(size, 9);
@@ -60,29 +49,24 @@ TEST(cache_reads_what_it_wrote)
     assert_null(gi_cache_read(folder, "name", 9, &size));
     assert_int_equal(errno, ENOENT);
     assert_int_equal(rmdir(folder), 0); // nothing else was left in it
-    snprintf(folder, sizeof(folder), "%s/new", root);
-    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(rmdir(temp_path("new")), 0);
 }
 
 TEST(cache_refuses_files_that_are_too_large)
 {
     size_t size = 0;
     const struct gi_cache_piece piece = {"0123456789", 10};
-    assert_true(gi_cache_write(root, "large", &piece, 1));
-    assert_null(gi_cache_read(root, "large", 9, &size));
+    assert_true(gi_cache_write(temp_folder, "large", &piece, 1));
+    assert_null(gi_cache_read(temp_folder, "large", 9, &size));
     assert_int_equal(errno, EFBIG);
-    assert_true(gi_cache_remove(root, "large"));
 }
 
 TEST(cache_says_why_it_cannot_write)
 {
-    char folder[128];
     const struct gi_cache_piece piece = {"x", 1};
-    assert_true(gi_cache_write(root, "file", &piece, 1));
-    snprintf(folder, sizeof(folder), "%s/file/below", root);
-    assert_false(gi_cache_write(folder, "name", &piece, 1));
+    write_file(temp_path("file"), "x", 1);
+    assert_false(gi_cache_write(temp_path("file/below"), "name", &piece, 1));
     assert_int_equal(errno, ENOTDIR);
-    assert_true(gi_cache_remove(root, "file"));
 }
 
 // SIGXFSZ would end the test.
@@ -95,7 +79,7 @@ TEST(cache_fails_where_files_may_not_grow)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     errno = 0;
-    const bool is_written = gi_cache_write(root, "large", pieces, 1);
+    const bool is_written = gi_cache_write(temp_folder, "large", pieces, 1);
     const int reason = errno;
     sigset_t pending;
     sigpending(&pending);
@@ -103,15 +87,12 @@ TEST(cache_fails_where_files_may_not_grow)
     assert_false(is_written);
     assert_int_equal(reason, EFBIG);
     assert_false(sigismember(&pending, SIGXFSZ));
-    assert_true(gi_cache_write(root, "large", pieces, 1));
-    assert_true(gi_cache_remove(root, "large"));
+    assert_true(gi_cache_write(temp_folder, "large", pieces, 1));
 }
 
 TEST(cache_check_says_whether_it_can_write)
 {
-    char folder[128];
-    const struct gi_cache_piece piece = {"x", 1};
-    snprintf(folder, sizeof(folder), "%s/checked", root);
+    const char *folder = temp_path("checked");
     assert_true(gi_cache_check(folder));
     assert_true(gi_cache_check(folder));
     if (geteuid() != 0) { // whom no mode stops
@@ -120,20 +101,17 @@ TEST(cache_check_says_whether_it_can_write)
         assert_int_equal(errno, EACCES);
     }
     assert_int_equal(rmdir(folder), 0); // nothing was written
-    assert_true(gi_cache_write(root, "file", &piece, 1));
-    snprintf(folder, sizeof(folder), "%s/file/below", root);
-    assert_false(gi_cache_check(folder));
+    write_file(temp_path("file"), "x", 1);
+    assert_false(gi_cache_check(temp_path("file/below")));
     assert_int_equal(errno, ENOTDIR);
-    assert_true(gi_cache_remove(root, "file"));
     assert_false(gi_cache_check("/proc/nowhere"));
 }
 
 TEST(cache_clears_all_but_locks_that_are_held)
 {
-    char folder[128], path[160];
+    const char *folder = temp_path("cleared");
     size_t size;
     const struct gi_cache_piece piece = {"x", 1};
-    snprintf(folder, sizeof(folder), "%s/cleared", root);
     assert_true(gi_cache_clear(folder)); // there is none
     assert_true(gi_cache_write(folder, "a", &piece, 1));
     assert_true(gi_cache_write(folder, "b", &piece, 1));
@@ -143,8 +121,7 @@ TEST(cache_clears_all_but_locks_that_are_held)
     assert_null(gi_cache_read(folder, "a", 1, &size));
     assert_null(gi_cache_read(folder, "b", 1, &size));
     assert_null(gi_cache_read(folder, ".c", 1, &size));
-    snprintf(path, sizeof(path), "%s/.d", folder);
-    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(access(temp_path("cleared/.d"), F_OK), 0);
     close(lock);
     assert_true(gi_cache_clear(folder));
     assert_int_equal(rmdir(folder), 0);
@@ -153,27 +130,23 @@ TEST(cache_clears_all_but_locks_that_are_held)
 // A pipe without a writer would be waited for.
 TEST(cache_reads_no_pipe)
 {
-    char path[128];
     size_t size;
-    snprintf(path, sizeof(path), "%s/pipe", root);
-    assert_int_equal(mkfifo(path, 0600), 0);
-    assert_null(gi_cache_read(root, "pipe", 9, &size));
+    assert_int_equal(mkfifo(temp_path("pipe"), 0600), 0);
+    assert_null(gi_cache_read(temp_folder, "pipe", 9, &size));
     assert_int_equal(errno, EINVAL);
-    const int lock = gi_cache_lock(root, "pipe");
+    const int lock = gi_cache_lock(temp_folder, "pipe");
     assert_true(lock >= 0);
     close(lock);
     const struct gi_cache_piece piece = {"x", 1};
-    assert_true(gi_cache_write(root, "pipe", &piece, 1)); // takes its place
-    char *data = gi_cache_read(root, "pipe", 9, &size);
+    assert_true(gi_cache_write(temp_folder, "pipe", &piece, 1)); // takes its place
+    char *data = gi_cache_read(temp_folder, "pipe", 9, &size);
     assert_string_equal(data, "x");
     free(data);
-    assert_true(gi_cache_remove(root, "pipe"));
 }
 
 TEST(cache_knows_folders_of_others)
 {
-    char folder[128];
-    snprintf(folder, sizeof(folder), "%s/foreign", root);
+    const char *folder = temp_path("foreign");
     assert_false(gi_cache_is_foreign(folder)); // there is none
     assert_true(gi_cache_check(folder));
     assert_false(gi_cache_is_foreign(folder));
@@ -202,9 +175,8 @@ static void write_old(const char *folder, const char *name, long seconds)
 
 TEST(cache_is_swept_of_the_oldest)
 {
-    char folder[128];
+    const char *folder = temp_path("swept");
     size_t size;
-    snprintf(folder, sizeof(folder), "%s/swept", root);
     assert_int_equal(gi_cache_sweep(folder, 0), 0); // there is none
     write_old(folder, "b", 300);
     write_old(folder, "a", 400);
@@ -223,15 +195,11 @@ TEST(cache_is_swept_of_the_oldest)
         assert_non_null(data);
         free(data);
     }
-    assert_true(gi_cache_clear(folder));
-    assert_int_equal(rmdir(folder), 0);
 }
 
 TEST(cache_lock_is_one_holders)
 {
-    char folder[128], path[160];
-    snprintf(folder, sizeof(folder), "%s/locked", root);
-    snprintf(path, sizeof(path), "%s/lock", folder);
+    const char *folder = temp_path("locked"), *path = temp_path("locked/lock");
     const int lock = gi_cache_lock(folder, "lock");
     assert_true(lock >= 0);
     FILE *other = fopen(path, "r+e");
@@ -246,8 +214,6 @@ TEST(cache_lock_is_one_holders)
     assert_true(again >= 0);
     close(again);
     assert_int_equal(gi_cache_lock(path, "lock"), -1); // no folder
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(folder), 0);
 }
 
 // The wrapped flock removes this file before it locks, as another holder of the lock may do, so
@@ -265,9 +231,7 @@ WRAP(int, flock, int fd, int operation)
 
 TEST(cache_lock_is_of_the_file_that_others_find)
 {
-    char folder[128], path[160];
-    snprintf(folder, sizeof(folder), "%s/locked", root);
-    snprintf(path, sizeof(path), "%s/lock", folder);
+    const char *folder = temp_path("locked"), *path = temp_path("locked/lock");
     removed_path = path;
     n_removals = 1;
     const int lock = gi_cache_lock(folder, "lock");
@@ -276,16 +240,12 @@ TEST(cache_lock_is_of_the_file_that_others_find)
     assert_int_equal(gi_cache_lock(folder, "lock"), -1);
     assert_int_equal(errno, EWOULDBLOCK);
     close(lock);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(folder), 0);
 }
 
 // A file that has another inode number at each look is given up after a while.
 TEST(cache_lock_is_not_looked_for_for_ever)
 {
-    char folder[128], path[160];
-    snprintf(folder, sizeof(folder), "%s/renewed", root);
-    snprintf(path, sizeof(path), "%s/lock", folder);
+    const char *folder = temp_path("renewed"), *path = temp_path("renewed/lock");
     removed_path = path;
     n_removals = INT_MAX;
     const int lock = gi_cache_lock(folder, "lock");
@@ -295,13 +255,4 @@ TEST(cache_lock_is_not_looked_for_for_ever)
     assert_int_equal(rmdir(folder), 0);
 }
 
-int main(void)
-{
-    snprintf(root, sizeof(root), "/tmp/glinfer-cache-XXXXXX");
-    if (!mkdtemp(root)) {
-        return 1;
-    }
-    const int n_failed = run_listed(NULL, NULL, NULL, NULL);
-    rmdir(root);
-    return n_failed;
-}
+RUN_TESTS_EACH(NULL, NULL, make_temp_folder, remove_temp_folder)

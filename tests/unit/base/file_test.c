@@ -1,45 +1,14 @@
 #include "base/file.h"
-#include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-static char directory[] = "/tmp/glinfer-file-XXXXXX";
-static char path[sizeof(directory) + 8];
-
-static int make_directory(void **state)
+static const char *write_bytes(size_t size)
 {
-    (void)state;
-    if (!mkdtemp(directory)) {
-        return -1;
-    }
-    snprintf(path, sizeof(path), "%s/file", directory);
-    return 0;
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
-    return rmdir(directory);
-}
-
-static int remove_file(void **state)
-{
-    (void)state;
-    unlink(path); // some tests make none
-    return 0;
-}
-
-static void write_file(size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
+    static uint8_t bytes[3 * 65536 + 5];
     for (size_t i = 0; i < size; i++) {
-        fputc((int)(i * 7 & 0xFF), file);
+        bytes[i] = (uint8_t)(i * 7);
     }
-    assert_int_equal(fclose(file), 0);
+    write_file(temp_path("file"), bytes, size);
+    return temp_path("file");
 }
 
 static void assert_refused(const char *name, enum glinfer_status status, const char *says)
@@ -59,7 +28,7 @@ TEST(file_gives_the_bytes)
     enum { SIZE = 3 * 65536 + 5 };
     static uint8_t bytes[SIZE];
     struct gi_file file;
-    write_file(SIZE);
+    const char *path = write_bytes(SIZE);
     assert_true(gi_file_open(&file, path, NULL));
     assert_int_equal(file.size, SIZE);
     assert_true(gi_file_read(&file, 0, SIZE, bytes, path, NULL));
@@ -77,7 +46,7 @@ TEST(file_that_shrinks_is_an_error)
     static uint8_t bytes[10000];
     struct gi_file file;
     struct glinfer_error err = {0};
-    write_file(10000);
+    const char *path = write_bytes(10000);
     assert_true(gi_file_open(&file, path, NULL));
     assert_int_equal(truncate(path, 5000), 0);
     assert_true(gi_file_read(&file, 0, 5000, bytes, path, &err));
@@ -89,7 +58,7 @@ TEST(file_that_shrinks_is_an_error)
 TEST(file_may_be_empty)
 {
     struct gi_file file;
-    write_file(0);
+    const char *path = write_bytes(0);
     assert_true(gi_file_open(&file, path, NULL));
     assert_int_equal(file.size, 0);
     assert_true(gi_file_read(&file, 0, 0, NULL, path, NULL));
@@ -105,7 +74,7 @@ TEST(file_refuses_what_is_not_there)
 
 TEST(file_refuses_a_directory)
 {
-    assert_refused(directory, GLINFER_STATUS_IO, "a directory");
+    assert_refused(temp_folder, GLINFER_STATUS_IO, "a directory");
 }
 
 TEST(file_refuses_a_device)
@@ -115,17 +84,17 @@ TEST(file_refuses_a_device)
 
 TEST(file_refuses_a_pipe_without_waiting)
 {
-    assert_int_equal(mkfifo(path, 0600), 0);
-    assert_refused(path, GLINFER_STATUS_IO, "a pipe");
+    assert_int_equal(mkfifo(temp_path("pipe"), 0600), 0);
+    assert_refused(temp_path("pipe"), GLINFER_STATUS_IO, "a pipe");
 }
 
 TEST(file_refuses_a_file_without_permission)
 {
-    write_file(1);
+    const char *path = write_bytes(1);
     assert_int_equal(chmod(path, 0), 0);
     uid_t user = geteuid();
     if (user == 0) { // root may read everything
-        assert_int_equal(chmod(directory, 0755), 0);
+        assert_int_equal(chmod(temp_folder, 0755), 0);
         assert_int_equal(seteuid(65534), 0);
     }
     struct glinfer_error err;
@@ -137,4 +106,4 @@ TEST(file_refuses_a_file_without_permission)
     assert_says(err.message, "Permission denied");
 }
 
-RUN_TESTS_EACH(make_directory, remove_directory, NULL, remove_file)
+RUN_TESTS_EACH(NULL, NULL, make_temp_folder, remove_temp_folder)

@@ -1,45 +1,16 @@
 #include "base/new_file.h"
-#include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 
 #include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-static char directory[] = "/tmp/glinfer-new-XXXXXX";
-static char path[sizeof(directory) + 8];
-
-static int make_directory(void **state)
-{
-    (void)state;
-    if (!mkdtemp(directory)) {
-        return -1;
-    }
-    snprintf(path, sizeof(path), "%s/file", directory);
-    return 0;
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
-    return rmdir(directory);
-}
-
-static int remove_file(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
+static const char *path;
 
 static int count_files(void)
 {
-    DIR *dir = opendir(directory);
+    DIR *dir = opendir(temp_folder);
     int n = 0;
     assert_non_null(dir);
     for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
@@ -51,12 +22,10 @@ static int count_files(void)
 
 static void expect_content(const char *text)
 {
-    char found[64] = {0};
-    FILE *stream = fopen(path, "rb");
-    assert_non_null(stream);
-    fread(found, 1, sizeof(found) - 1, stream);
-    fclose(stream);
+    size_t size;
+    char *found = read_file(path, &size);
     assert_string_equal(found, text);
+    free(found);
 }
 
 static void write_whole(const char *text)
@@ -93,20 +62,6 @@ TEST(new_file_that_is_closed_early_leaves_the_old_one)
     assert_int_equal(count_files(), 1);
 }
 
-static void remove_leftovers(void)
-{
-    char name[sizeof(directory) + 256];
-    DIR *dir = opendir(directory);
-    assert_non_null(dir);
-    for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-        snprintf(name, sizeof(name), "%s/%s", directory, entry->d_name);
-        if (strstr(name, ".part-")) {
-            unlink(name);
-        }
-    }
-    closedir(dir);
-}
-
 TEST(new_file_of_a_killed_process_leaves_the_old_one)
 {
     write_whole("old");
@@ -121,7 +76,6 @@ TEST(new_file_of_a_killed_process_leaves_the_old_one)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
     expect_content("old");
-    remove_leftovers();
 }
 
 // SIGXFSZ would end the test.
@@ -147,7 +101,7 @@ TEST(new_file_refuses_what_is_no_regular_file)
 {
     struct gi_new_file file;
     struct glinfer_error err;
-    const char *const names[] = {directory, "/dev/null", "/no such folder/file"};
+    const char *const names[] = {temp_folder, "/dev/null", "/no such folder/file"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         assert_fails(gi_new_file_open(&file, names[i], &err), err, IO, "");
         assert_non_null(strstr(err.message, names[i]));
@@ -155,4 +109,11 @@ TEST(new_file_refuses_what_is_no_regular_file)
     }
 }
 
-RUN_TESTS_EACH(make_directory, remove_directory, NULL, remove_file)
+static int make_folder(void **state)
+{
+    const int status = make_temp_folder(state);
+    path = temp_path("file");
+    return status;
+}
+
+RUN_TESTS_EACH(NULL, NULL, make_folder, remove_temp_folder)

@@ -1,34 +1,28 @@
 // A microphone that ALSA's plugins imitate, with a file in the place of its sound (skipped without
 // libasound), and one that is only functions, for what goes wrong.
 #include "cli/speech/cli_microphone.h"
-#include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 #include "tests/unit/wrap.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-static char folder[] = "/tmp/cli_microphone_test.XXXXXX", sound[128], settings[128];
 static bool has_alsa;
 
 // Writes sound for a device of 48 kHz and two channels, and ALSA's settings that name it.
 // "converted" converts, "fixed" has its own format alone.
 static int make_devices(void **state)
 {
-    (void)state;
     void *library = dlopen("libasound.so.2", RTLD_NOW);
     has_alsa = library != NULL;
     if (library) {
         dlclose(library);
     }
-    if (!mkdtemp(folder)) {
+    if (make_temp_folder(state) != 0) {
         return -1;
     }
-    snprintf(sound, sizeof(sound), "%s/sound", folder);
-    snprintf(settings, sizeof(settings), "%s/asoundrc", folder);
+    const char *sound = temp_path("sound"), *settings = temp_path("asoundrc");
     FILE *file = fopen(sound, "wb");
     for (int i = 0; file && i < 48000; i++) {
         const int16_t sample = (int16_t)lround(16384 * sin(2 * M_PI * 440 * i / 48000));
@@ -45,12 +39,6 @@ static int make_devices(void **state)
             "pcm.converted { type plug slave { pcm fixed rate 48000 channels 2 format S16_LE } }\n",
             sound);
     return fclose(file) || fclose(text) || setenv("ALSA_CONFIG_PATH", settings, 1);
-}
-
-static int remove_devices(void **state)
-{
-    (void)state;
-    return unlink(sound) || unlink(settings) || rmdir(folder);
 }
 
 TEST(a_device_of_another_rate_is_converted)
@@ -242,4 +230,4 @@ TEST(a_system_without_alsa_is_told_so)
     fake.is_missing = false;
 }
 
-RUN_TESTS(make_devices, remove_devices)
+RUN_TESTS(make_devices, remove_temp_folder)

@@ -1,38 +1,21 @@
 // Sound files, streams and uploads: what is read of them, and the sentences for those that are
 // not sound. The files are written here.
 #include "cli/speech/cli_sound.h"
-#include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 
 #include <fcntl.h>
 #include <math.h>
 #include <sndfile.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { TONE_HZ = 440, MAX_FRAMES = 192000 };
-static char folder[] = "/tmp/cli_sound_test.XXXXXX", path[128];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
+static const char *path;
 
 // Writes one second of a tone of amplitude 0.5 to a file, whose path is `path`.
 static void write_tone(int format, int rate, int n_channels)
 {
     SF_INFO info = {.samplerate = rate, .channels = n_channels, .format = format};
     float frame[8];
-    snprintf(path, sizeof(path), "%s/sound", folder);
     SNDFILE *file = sf_open(path, SFM_WRITE, &info);
     assert_non_null(file);
     for (int i = 0; i < rate; i++) {
@@ -46,11 +29,7 @@ static void write_tone(int format, int rate, int n_channels)
 
 static void write_bytes(const void *bytes, size_t size)
 {
-    snprintf(path, sizeof(path), "%s/sound", folder);
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
+    write_file(path, bytes, size);
 }
 
 static size_t read_bytes(unsigned char *bytes, size_t most)
@@ -327,7 +306,7 @@ TEST(what_is_not_sound_is_refused_with_a_sentence)
         write_bytes(cases[i].bytes, cases[i].size);
         struct cli_sound *sound = cli_sound_open(path, NULL, &err);
         assert_false(sound && read_all(sound, note, &err));
-        assert_says(err.message, "cannot read /tmp/cli_sound_test");
+        assert_says(err.message, "cannot read /tmp/glinfer-test-");
         assert_says(err.message, cases[i].file);
         sound = cli_sound_open_memory("the upload", cases[i].bytes, cases[i].size, &err);
         assert_false(sound && read_all(sound, note, &err));
@@ -365,4 +344,11 @@ TEST(an_endless_stream_comes_in_small_blocks)
     cli_sound_close(sound);
 }
 
-RUN_TESTS(make_folder, remove_folder)
+static int make_folder(void **state)
+{
+    const int status = make_temp_folder(state);
+    path = temp_path("sound");
+    return status;
+}
+
+RUN_TESTS(make_folder, remove_temp_folder)

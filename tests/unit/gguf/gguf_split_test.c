@@ -1,20 +1,12 @@
 // Models in several files: opened by any piece, and the errors for a missing or wrong piece.
 #include "gguf/identity.h"
-#include "tests/unit/cmocka_test.h"
 #include "tests/unit/failing_alloc.h"
 #include "tests/unit/gguf/gguf_opened.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/temp_folder.h"
 
 enum { N_PIECES = 3, N_PIECE_TENSORS = 2 };
 
-struct folder {
-    char path[64];
-    char pieces[N_PIECES][128]; // paths
-};
+static char pieces[N_PIECES][64]; // paths
 
 // The values of a piece's keys; UINT32_MAX leaves a key out.
 struct keys {
@@ -57,46 +49,30 @@ static void build_piece(struct gguf_builder *b, uint32_t piece, const struct key
     }
 }
 
-static void write_bytes(const char *path, const void *data, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void write_piece(const struct folder *folder, uint32_t piece, const struct keys *keys,
-                        uint32_t first_tensor)
+static void write_piece(uint32_t piece, const struct keys *keys, uint32_t first_tensor)
 {
     BUILDER b = {0};
     build_piece(&b, piece, keys, first_tensor);
-    write_bytes(folder->pieces[piece], b.data, b.size);
+    write_file(pieces[piece], b.data, b.size);
 }
 
-static void write_sound_piece(const struct folder *folder, uint32_t piece)
+static void write_sound_piece(uint32_t piece)
 {
     const struct keys keys = {piece, N_PIECES, N_PIECE_TENSORS * (N_PIECES - 1)};
-    write_piece(folder, piece, &keys, piece * N_PIECE_TENSORS);
+    write_piece(piece, &keys, piece * N_PIECE_TENSORS);
 }
 
-static struct folder create_folder(void)
+static int write_pieces(void **state)
 {
-    struct folder folder = {.path = "/tmp/gguf_split_XXXXXX"};
-    assert_non_null(mkdtemp(folder.path));
-    for (uint32_t i = 0; i < N_PIECES; i++) {
-        snprintf(folder.pieces[i], sizeof(folder.pieces[i]), "%s/m-%05u-of-%05u.gguf", folder.path,
-                 i + 1, (uint32_t)N_PIECES);
-        write_sound_piece(&folder, i);
+    if (make_temp_folder(state) != 0) {
+        return -1;
     }
-    return folder;
-}
-
-static void remove_folder(const struct folder *folder)
-{
     for (uint32_t i = 0; i < N_PIECES; i++) {
-        remove(folder->pieces[i]);
+        snprintf(pieces[i], sizeof(pieces[i]), "%s/m-%05u-of-%05u.gguf", temp_folder, i + 1,
+                 (uint32_t)N_PIECES);
+        write_sound_piece(i);
     }
-    assert_int_equal(rmdir(folder->path), 0);
+    return 0;
 }
 
 static void assert_path_refused(const char *path, enum glinfer_status status, const char *says)
@@ -112,20 +88,19 @@ static void assert_path_refused(const char *path, enum glinfer_status status, co
 
 TEST(any_piece_opens_the_model)
 {
-    struct folder folder = create_folder();
     struct gi_hash hashes[N_PIECES];
     for (uint32_t i = 0; i < N_PIECES; i++) {
         struct glinfer_error err = {0};
-        GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(folder.pieces[i]), &err);
+        GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(pieces[i]), &err);
         must(gguf, &err);
         uint64_t size = 0;
         struct stat st;
         for (uint32_t j = 0; j < N_PIECES; j++) {
-            assert_int_equal(stat(folder.pieces[j], &st), 0);
+            assert_int_equal(stat(pieces[j], &st), 0);
             size += (uint64_t)st.st_size;
         }
         assert_int_equal(gi_gguf_file_size(gguf), size);
-        assert_string_equal(gi_gguf_path(gguf), folder.pieces[0]);
+        assert_string_equal(gi_gguf_path(gguf), pieces[0]);
         uint32_t value;
         assert_true(gi_gguf_get_u32(gguf, "first.key", 0, &value, NULL));
         assert_int_equal(value, 7);
@@ -144,26 +119,23 @@ TEST(any_piece_opens_the_model)
         assert_true(gi_gguf_identify(gguf, &hashes[i], NULL));
         assert_memory_equal(&hashes[i], &hashes[0], sizeof(hashes[0]));
     }
-    remove_folder(&folder);
 }
 
 TEST(identity_is_of_all_pieces)
 {
-    struct folder folder = create_folder();
     struct gi_hash hashes[2];
     for (int i = 0; i < 2; i++) {
-        struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(folder.pieces[0]), NULL);
+        struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_PATH(pieces[0]), NULL);
         assert_non_null(gguf);
         assert_true(gi_gguf_identify(gguf, &hashes[i], NULL));
         gi_gguf_close(gguf);
-        FILE *file = fopen(folder.pieces[2], "r+b");
+        FILE *file = fopen(pieces[2], "r+b");
         assert_non_null(file);
         assert_int_equal(fseek(file, -1, SEEK_END), 0);
         fputc(1, file);
         fclose(file);
     }
     assert_memory_not_equal(&hashes[0], &hashes[1], sizeof(hashes[0]));
-    remove_folder(&folder);
 }
 
 // A count of 1 or 0 asks for nothing, whatever the file's name is.
@@ -181,24 +153,22 @@ TEST(one_piece_is_a_whole_model)
 
 TEST(names_the_missing_piece)
 {
-    struct folder folder = create_folder();
     for (uint32_t missing = 0; missing < N_PIECES; missing++) {
         char says[256];
-        snprintf(says, sizeof(says), "%s: the file is missing, piece %u of 3",
-                 folder.pieces[missing], missing + 1);
-        remove(folder.pieces[missing]);
+        snprintf(says, sizeof(says), "%s: the file is missing, piece %u of 3", pieces[missing],
+                 missing + 1);
+        remove(pieces[missing]);
         for (uint32_t i = 0; i < N_PIECES; i++) {
             if (i != missing) {
-                assert_path_refused(folder.pieces[i], GLINFER_STATUS_NOT_FOUND, says);
+                assert_path_refused(pieces[i], GLINFER_STATUS_NOT_FOUND, says);
             }
         }
-        write_sound_piece(&folder, missing);
+        write_sound_piece(missing);
     }
-    assert_int_equal(mkfifo(folder.pieces[1], 0600), -1);
-    remove(folder.pieces[1]);
-    assert_int_equal(mkfifo(folder.pieces[1], 0600), 0);
-    assert_path_refused(folder.pieces[0], GLINFER_STATUS_IO, "-00002-of-00003.gguf: is a pipe");
-    remove_folder(&folder);
+    assert_int_equal(mkfifo(pieces[1], 0600), -1);
+    remove(pieces[1]);
+    assert_int_equal(mkfifo(pieces[1], 0600), 0);
+    assert_path_refused(pieces[0], GLINFER_STATUS_IO, "-00002-of-00003.gguf: is a pipe");
 }
 
 TEST(refuses_wrong_keys)
@@ -223,10 +193,9 @@ TEST(refuses_wrong_keys)
         {2, {UINT32_MAX, UINT32_MAX, 4}, 4, "-00003-of-00003.gguf: the key split.no is missing"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct folder folder = create_folder();
-        write_piece(&folder, cases[i].piece, &cases[i].keys, cases[i].first_tensor);
-        assert_path_refused(folder.pieces[0], GLINFER_STATUS_BAD_FILE, cases[i].says);
-        remove_folder(&folder);
+        write_piece(cases[i].piece, &cases[i].keys, cases[i].first_tensor);
+        assert_path_refused(pieces[0], GLINFER_STATUS_BAD_FILE, cases[i].says);
+        write_sound_piece(cases[i].piece);
     }
 }
 
@@ -235,19 +204,14 @@ TEST(refuses_pieces_without_a_path)
     struct gguf_builder b = {0};
     build_piece(&b, 1, &(struct keys){1, 3, 4}, 2);
     assert_refused(&b, GLINFER_STATUS_UNSUPPORTED, "is piece 2 of 3 of a model");
-    struct folder folder = create_folder();
-    char other[128];
-    snprintf(other, sizeof(other), "%s/m.gguf", folder.path);
-    assert_int_equal(rename(folder.pieces[1], other), 0);
-    assert_path_refused(other, GLINFER_STATUS_BAD_FILE, "has to end in -00002-of-00003.gguf");
-    remove(other);
-    remove_folder(&folder);
+    assert_int_equal(rename(pieces[1], temp_path("m.gguf")), 0);
+    assert_path_refused(temp_path("m.gguf"), GLINFER_STATUS_BAD_FILE,
+                        "has to end in -00002-of-00003.gguf");
 }
 
 // Every cut and every damaged byte of a piece: the model opens, or a sentence says why not.
 TEST(survives_damaged_pieces)
 {
-    struct folder folder = create_folder();
     for (uint32_t piece = 0; piece < 2; piece++) {
         BUILDER b = {0};
         const struct keys keys = {piece, N_PIECES, N_PIECE_TENSORS * (N_PIECES - 1)};
@@ -257,9 +221,9 @@ TEST(survives_damaged_pieces)
             struct glinfer_error err = {0};
             const size_t at = i % b.size;
             b.data[at] ^= i < b.size ? 0x81 : 0;
-            write_bytes(folder.pieces[piece], b.data, i < b.size ? b.size : at);
+            write_file(pieces[piece], b.data, i < b.size ? b.size : at);
             b.data[at] ^= i < b.size ? 0x81 : 0;
-            GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(folder.pieces[2]), &err);
+            GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(pieces[2]), &err);
             for (size_t j = 0; gguf && j < gi_gguf_tensor_count(gguf); j++) {
                 const struct gi_gguf_tensor *t = gi_gguf_tensor_at(gguf, j);
                 uint8_t bytes[64];
@@ -268,25 +232,22 @@ TEST(survives_damaged_pieces)
             }
             assert_true(gguf || (err.status != GLINFER_STATUS_OK && err.message[0]));
         }
-        write_sound_piece(&folder, piece);
+        write_sound_piece(piece);
     }
-    remove_folder(&folder);
 }
 
 TEST(reports_that_there_is_no_memory)
 {
-    struct folder folder = create_folder();
     GGUF *gguf = NULL;
     long n_failed = 0;
     for (; !gguf && n_failed < 100; n_failed++) {
         struct glinfer_error err;
         fail_allocations_after(n_failed);
-        gguf = gi_gguf_open(GI_SOURCE_PATH(folder.pieces[1]), &err);
+        gguf = gi_gguf_open(GI_SOURCE_PATH(pieces[1]), &err);
         fail_allocations_after(-1);
         assert_true(gguf || err.status == GLINFER_STATUS_NO_MEMORY);
     }
     assert_non_null(gguf);
-    remove_folder(&folder);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, write_pieces, remove_temp_folder)

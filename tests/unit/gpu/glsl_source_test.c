@@ -1,44 +1,11 @@
 // How kernels are put together, and how a driver's log finds its way back to file and line.
 #include "gpu/program/glsl_log.h"
-#include "tests/unit/cmocka_test.h"
 #include "tests/unit/data/case_file.h"
+#include "tests/unit/temp_folder.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-// A folder of shader files for one test.
-struct folder {
-    char path[64];
-    char files[16][128];
-    size_t n_files;
-};
-
-static void make_folder(struct folder *folder)
+static void add_file(const char *name, const char *text)
 {
-    memset(folder, 0, sizeof(*folder));
-    snprintf(folder->path, sizeof(folder->path), "/tmp/glsl_source_test.XXXXXX");
-    assert_non_null(mkdtemp(folder->path));
-}
-
-static void add_file(struct folder *folder, const char *name, const char *text)
-{
-    char path[sizeof(folder->files[0])];
-    snprintf(path, sizeof(path), "%s/%s", folder->path, name);
-    memcpy(folder->files[folder->n_files++], path, sizeof(path));
-    FILE *stream = fopen(path, "w");
-    assert_non_null(stream);
-    fputs(text, stream);
-    fclose(stream);
-}
-
-static void remove_folder(const struct folder *folder)
-{
-    for (size_t i = 0; i < folder->n_files; i++) {
-        unlink(folder->files[i]);
-    }
-    rmdir(folder->path);
+    write_file(temp_path(name), text, strlen(text));
 }
 
 static void make_source(struct gi_glsl_source *source, const struct gi_glsl_params *params)
@@ -113,49 +80,40 @@ TEST(source_counts_behind_the_kernel)
 
 TEST(source_includes_each_file_once)
 {
-    struct folder folder;
     struct gi_glsl_source source;
-    make_folder(&folder);
-    add_file(&folder, "a.glsl", "#include \"c.glsl\"\nint a;\n");
-    add_file(&folder, "b.glsl", "  # include \"c.glsl\"\nint b;");
-    add_file(&folder, "c.glsl", "int c;\n");
+    add_file("a.glsl", "#include \"c.glsl\"\nint a;\n");
+    add_file("b.glsl", "  # include \"c.glsl\"\nint b;");
+    add_file("c.glsl", "int c;\n");
     const struct gi_glsl_params params = {
         .file = "k.comp",
         .text = "#include \"a.glsl\"\n#include \"b.glsl\"\nvoid main() {}\n",
-        .dir = folder.path};
+        .dir = temp_folder};
     make_source(&source, &params);
     assert_string_equal(source.text, "#version 310 es\nint c;\nint a;\nint b;\nvoid main() {}\n");
     gi_glsl_source_finish(&source);
-    remove_folder(&folder);
 }
 
 TEST(source_resolves_quant_file)
 {
-    struct folder folder;
     struct gi_glsl_source source;
-    make_folder(&folder);
-    add_file(&folder, "q9.glsl", "int quant;\n");
+    add_file("q9.glsl", "int quant;\n");
     const struct gi_glsl_params params = {.file = "k.comp",
                                           .text = "#include QUANT_FILE\n",
-                                          .dir = folder.path,
+                                          .dir = temp_folder,
                                           .quant_file = "q9.glsl"};
     make_source(&source, &params);
     assert_string_equal(source.text, "#version 310 es\nint quant;\n");
     gi_glsl_source_finish(&source);
-    remove_folder(&folder);
 }
 
 TEST(source_prefers_the_folder)
 {
-    struct folder folder;
     struct gi_glsl_source source;
-    make_folder(&folder);
-    add_file(&folder, "gemv_qkv.comp", "mine\n");
-    const struct gi_glsl_params params = {.file = "gemv_qkv.comp", .dir = folder.path};
+    add_file("gemv_qkv.comp", "mine\n");
+    const struct gi_glsl_params params = {.file = "gemv_qkv.comp", .dir = temp_folder};
     make_source(&source, &params);
     assert_string_equal(source.text, "#version 310 es\nmine\n");
     gi_glsl_source_finish(&source);
-    remove_folder(&folder);
 }
 
 TEST(source_changes_what_a_wrong_kernel_stores)
@@ -175,30 +133,24 @@ TEST(source_changes_what_a_wrong_kernel_stores)
     gi_glsl_source_finish(&source);
 }
 
-static const char *included; // the folder of the files that sources include
-
 static void check_refusal(const char *const fields[])
 {
-    const struct gi_glsl_params params = {.file = "k.comp", .text = fields[0], .dir = included};
+    const struct gi_glsl_params params = {.file = "k.comp", .text = fields[0], .dir = temp_folder};
     expect_failure(&params, fields[1]);
 }
 
 TEST(source_refuses_bad_includes)
 {
-    struct folder folder;
     char name[16], text[32];
-    make_folder(&folder);
-    add_file(&folder, "self.glsl", "\n#include \"self.glsl\"\n");
-    add_file(&folder, "ping.glsl", "#include \"pong.glsl\"\n");
-    add_file(&folder, "pong.glsl", "#include \"ping.glsl\"\n");
+    add_file("self.glsl", "\n#include \"self.glsl\"\n");
+    add_file("ping.glsl", "#include \"pong.glsl\"\n");
+    add_file("pong.glsl", "#include \"ping.glsl\"\n");
     for (int i = 0; i < 9; i++) {
         snprintf(name, sizeof(name), "d%d.glsl", i);
         snprintf(text, sizeof(text), "#include \"d%d.glsl\"\n", i + 1);
-        add_file(&folder, name, text);
+        add_file(name, text);
     }
-    included = folder.path;
     each_case("glsl_source.cases", "refusals", check_refusal);
-    remove_folder(&folder);
 }
 
 TEST(source_names_a_missing_kernel)
@@ -210,14 +162,13 @@ TEST(source_names_a_missing_kernel)
 //-- log -------------------------------------------------------------------------------------------
 
 // Lines: 1 version, 2 define, 3 "one" k:1, 4 part.glsl:1, 5 part.glsl:2, 6 k:3.
-static void make_mapped(struct folder *folder, struct gi_glsl_source *source)
+static void make_mapped(struct gi_glsl_source *source)
 {
-    make_folder(folder);
-    add_file(folder, "part.glsl", "p1\np2\n");
+    add_file("part.glsl", "p1\np2\n");
     const struct gi_glsl_params params = {.file = "k.comp",
                                           .text = "one\n#include \"part.glsl\"\nthree\n",
                                           .fixed_defines = "A=1",
-                                          .dir = folder->path};
+                                          .dir = temp_folder};
     make_source(source, &params);
 }
 
@@ -231,11 +182,10 @@ TEST(line_map_finds_file_and_line)
         {1, "defines", 1},   {2, "defines", 2},   {3, "k.comp", 1},
         {4, "part.glsl", 1}, {5, "part.glsl", 2}, {6, "k.comp", 3},
     };
-    struct folder folder;
     struct gi_glsl_source source;
     const char *file;
     uint32_t line;
-    make_mapped(&folder, &source);
+    make_mapped(&source);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_true(gi_glsl_source_locate(&source, cases[i].line, &file, &line));
         assert_string_equal(file, cases[i].file);
@@ -244,7 +194,6 @@ TEST(line_map_finds_file_and_line)
     assert_false(gi_glsl_source_locate(&source, 0, &file, &line));
     assert_false(gi_glsl_source_locate(&source, 7, &file, &line));
     gi_glsl_source_finish(&source);
-    remove_folder(&folder);
 }
 
 static const struct gi_glsl_source *mapped; // by make_mapped
@@ -258,27 +207,23 @@ static void check_log(const char *const fields[])
 
 TEST(log_names_files_in_the_words_of_each_driver)
 {
-    struct folder folder;
     struct gi_glsl_source source;
-    make_mapped(&folder, &source);
+    make_mapped(&source);
     mapped = &source;
     each_case("glsl_source.cases", "logs", check_log);
     gi_glsl_source_finish(&source);
-    remove_folder(&folder);
 }
 
 TEST(log_is_cut_to_the_room_there_is)
 {
-    struct folder folder;
     struct gi_glsl_source source;
     char out[12];
-    make_mapped(&folder, &source);
+    make_mapped(&source);
     memset(out, 'x', sizeof(out));
     gi_glsl_source_log(&source, "0:5(12): error: long", out, sizeof(out) - 1);
     assert_string_equal(out, "part.glsl:");
     assert_int_equal(out[11], 'x');
     gi_glsl_source_finish(&source);
-    remove_folder(&folder);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, make_temp_folder, remove_temp_folder)

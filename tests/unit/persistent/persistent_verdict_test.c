@@ -1,13 +1,9 @@
 // Tests the file that keeps how a persistent program did, and files that are damaged.
 #include "base/cache_file.h"
 #include "persistent/persistent_verdict.h"
-#include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const struct gi_hash key = {0x0123456789abcdef, 0xfedcba9876543210};
 
@@ -91,9 +87,7 @@ TEST(a_folder_gives_back_what_it_was_given)
 {
     const struct gi_verdict verdict = {GI_VERDICT_SLOWER, 1, 2}, newer = {GI_VERDICT_WRONG, 0, 0};
     const struct gi_hash other = {1, 2};
-    char folder[] = "/tmp/persistent_verdict_test.XXXXXX", inner[64], path[128];
-    assert_non_null(mkdtemp(folder));
-    snprintf(inner, sizeof(inner), "%s/persistent", folder);
+    const char *inner = temp_path("persistent");
     struct gi_verdict found = gi_verdict_load(inner, &key);
     expect(&found, GI_VERDICT_NONE);
     assert_true(gi_verdict_store(inner, &key, &verdict));
@@ -109,12 +103,11 @@ TEST(a_folder_gives_back_what_it_was_given)
     found = gi_verdict_load(inner, &key);
     expect(&found, GI_VERDICT_NONE);
     assert_true(gi_verdict_store(inner, &key, &newer));
-    char digits[33];
+    char digits[33], path[128];
     gi_hash_text(&key, digits);
     snprintf(path, sizeof(path), "%s/%s", inner, digits);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(inner), 0);
-    assert_int_equal(rmdir(folder), 0);
 }
 
 static enum gi_verdict_kind kind_in(const char *folder)
@@ -133,8 +126,7 @@ static bool has_lock(const char *folder)
 TEST(a_refusal_is_believed_the_second_time)
 {
     struct gi_verdict_lock lock, other;
-    char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
-    assert_non_null(mkdtemp(folder));
+    const char *folder = temp_folder;
     for (int is_elsewhere = 0; is_elsewhere < 2; is_elsewhere++) { // refused the second time
         gi_verdict_refuse(folder, &key);
         assert_int_equal(kind_in(folder), GI_VERDICT_NONE);
@@ -161,8 +153,7 @@ TEST(a_refusal_is_believed_the_second_time)
 TEST(what_compiles_forgets_refusals)
 {
     struct gi_verdict_lock lock;
-    char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
-    assert_non_null(mkdtemp(folder));
+    const char *folder = temp_folder;
     gi_verdict_refuse(folder, &key);
     assert_true(has_lock(folder));
     assert_true(gi_verdict_lock(folder, &key, &lock));
@@ -176,8 +167,7 @@ TEST(what_compiles_forgets_refusals)
 TEST(what_is_cleared_forgets_refusals)
 {
     const struct gi_hash other = {1, 2};
-    char folder[] = "/tmp/persistent_verdict_test.XXXXXX";
-    assert_non_null(mkdtemp(folder));
+    const char *folder = temp_folder;
     for (int i = 0; i < 2; i++) { // a verdict, and what would become one
         gi_verdict_refuse(folder, &key);
     }
@@ -200,4 +190,4 @@ TEST(without_a_folder_nothing_is_kept)
     expect(&found, GI_VERDICT_NONE);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS_EACH(NULL, NULL, make_temp_folder, remove_temp_folder)
