@@ -18,16 +18,15 @@ TEST(chain_of_dispatches_adds_up)
     enum { N = 1000, COUNT = 1000 };
     static uint32_t found[N];
     uint32_t program, expected = 0;
-    struct gi_buffer a = make_buffer(f, N * 4, "a"), b = make_buffer(f, N * 4, "b");
+    struct gi_buffer *a = make_buffer(f, N * 4, "a"), *b = make_buffer(f, N * 4, "b");
     struct gi_program_table *programs = make_program(f, add_kernel, &program);
-    const struct gi_dispatch_table_params params = {{0}, {0}};
-    struct gi_dispatch_table *table = gi_dispatch_table_create(f->gpu, programs, &params, &f->err);
+    struct gi_dispatch_table *table = make_table(f, programs, NULL);
     for (uint32_t i = 0; i < COUNT; i++) {
         const struct add_params block = {.n = N, .addend = i % 7};
         const struct gi_dispatch dispatch = {
             .label = "add",
             .program = program,
-            .bindings = {{i % 2 ? &a : &b, 0, N * 4}, {i % 2 ? &b : &a, 0, N * 4}},
+            .bindings = {{i % 2 ? a : b, 0, N * 4}, {i % 2 ? b : a, 0, N * 4}},
             .writes = 1,
             .params = &block,
             .params_size = sizeof(block),
@@ -46,15 +45,11 @@ TEST(chain_of_dispatches_adds_up)
             gi_dispatch_table_warm(table, i); // adds nothing
         }
         gi_dispatch_table_replay(table, &replay);
-        check(gi_buffer_read(&a, f->gpu, 0, found, sizeof(found), &f->err), &f->err);
+        check(gi_buffer_read(a, f->gpu, 0, found, sizeof(found), &f->err), &f->err);
         for (uint32_t i = 0; i < N; i++) {
             assert_int_equal(found[i], expected * round);
         }
     }
-    gi_dispatch_table_destroy(table);
-    gi_program_table_destroy(programs);
-    gi_buffer_finish(&a, f->gpu);
-    gi_buffer_finish(&b, f->gpu);
 }
 
 static const char count_kernel[] =
@@ -75,7 +70,7 @@ static const char stop_kernel[] = "layout(local_size_x = WG_SIZE) in;\n"
 struct grid_run {
     struct gi_program_table *programs;
     struct gi_dispatch_table *table;
-    struct gi_buffer results, counts, state;
+    struct gi_buffer *results, *counts, *state;
     uint32_t n_grids;
 };
 
@@ -85,33 +80,29 @@ static void record_grids(struct fixture *f, struct grid_run *run, const struct g
     const uint32_t step = gi_gpu_limits(f->gpu)->storage_alignment < 16
                               ? 16
                               : gi_gpu_limits(f->gpu)->storage_alignment;
-    uint32_t count, stop;
     run->n_grids = n_grids;
     run->results = make_buffer(f, (uint64_t)step * n_grids, "results");
     run->counts = make_buffer(f, GI_MAX_SLOTS * sizeof(struct gi_grid_slot), "counts");
     run->state = make_buffer(f, sizeof(struct gi_step_state), "state");
-    run->programs = gi_program_table_create(f->gpu, &f->err);
-    check(gi_program_table_request_source(run->programs, "count.comp", count_kernel, wg_64, 1,
-                                          &count, &f->err) &&
-              gi_program_table_request_source(run->programs, "stop.comp", stop_kernel, wg_64, 1,
-                                              &stop, &f->err) &&
-              gi_program_table_build(run->programs, NULL, NULL, &f->err),
-          &f->err);
+    run->programs = make_programs(f);
+    const uint32_t count = request(f, run->programs, "count.comp", count_kernel);
+    const uint32_t stop = request(f, run->programs, "stop.comp", stop_kernel);
+    check(gi_program_table_build(run->programs, NULL, NULL, &f->err), &f->err);
     const struct gi_dispatch_table_params params = {
-        .state = {&run->state, 0, sizeof(struct gi_step_state)},
-        .counts = {&run->counts, 0, run->counts.size}};
-    run->table = gi_dispatch_table_create(f->gpu, run->programs, &params, &f->err);
+        .state = {run->state, 0, sizeof(struct gi_step_state)},
+        .counts = {run->counts, 0, run->counts->size}};
+    run->table = make_table(f, run->programs, &params);
     for (uint32_t i = 0; i < n_grids; i++) {
         const struct gi_dispatch dispatch = {.label = "count",
                                              .program = count,
-                                             .bindings = {{&run->results, i * step, 16}},
+                                             .bindings = {{run->results, i * step, 16}},
                                              .writes = 1,
                                              .grid = grids[i]};
         gi_dispatch_table_record(run->table, &dispatch);
     }
     const struct gi_dispatch last = {.label = "stop",
                                      .program = stop,
-                                     .bindings = {{&run->counts, 0, run->counts.size}},
+                                     .bindings = {{run->counts, 0, run->counts->size}},
                                      .writes = 1,
                                      .writes_state = true,
                                      .grid = {.size = {1, 1, 1}}};
@@ -121,21 +112,12 @@ static void record_grids(struct fixture *f, struct grid_run *run, const struct g
     check(gi_dispatch_table_seal(run->table, &f->err), &f->err);
 }
 
-static void finish_grids(struct fixture *f, struct grid_run *run)
-{
-    gi_dispatch_table_destroy(run->table);
-    gi_program_table_destroy(run->programs);
-    gi_buffer_finish(&run->results, f->gpu);
-    gi_buffer_finish(&run->counts, f->gpu);
-    gi_buffer_finish(&run->state, f->gpu);
-}
-
 // Groups seen by dispatch i, and the largest id along each axis.
 static void read_groups(struct fixture *f, const struct grid_run *run, uint32_t i,
                         uint32_t found[4])
 {
-    uint64_t step = run->results.size / run->n_grids;
-    check(gi_buffer_read(&run->results, f->gpu, i * step, found, 16, &f->err), &f->err);
+    uint64_t step = run->results->size / run->n_grids;
+    check(gi_buffer_read(run->results, f->gpu, i * step, found, 16, &f->err), &f->err);
 }
 
 static const struct gi_grid test_grids[] = {
@@ -165,49 +147,33 @@ static void open_with_mode(struct fixture *f, const char *mode)
     open_fixture_with(f, "GLINFER_DISPATCH", mode);
 }
 
-TEST(grids_follow_their_rules_when_direct)
+// Replays the grids n times on a device of its own.
+static void check_grids(const char *mode, bool has_stop, int n)
 {
     struct fixture f;
     struct grid_run run;
-    (void)state;
-    open_with_mode(&f, "direct");
-    assert_false(gi_gpu_limits(f.gpu)->is_indirect);
-    record_grids(&f, &run, test_grids, N_TEST_GRID, false);
-    gi_dispatch_table_replay(run.table, &(struct gi_replay){.n_past = 37, .n_tokens = 5});
+    open_with_mode(&f, mode);
+    const bool is_indirect = gi_gpu_limits(f.gpu)->is_indirect;
+    assert_int_equal(is_indirect, strcmp(mode, "indirect") == 0);
+    record_grids(&f, &run, test_grids, N_TEST_GRID, has_stop);
+    check(!is_indirect || gi_dispatch_table_prime(run.table, 37, 5, &f.err), &f.err);
+    const struct gi_replay direct = {.n_past = 37, .n_tokens = 5}, indirect = {0};
+    for (int i = 0; i < n; i++) {
+        gi_dispatch_table_replay(run.table, is_indirect ? &indirect : &direct);
+    }
     expect_test_grids(&f, &run);
-    finish_grids(&f, &run);
     close_fixture(&f);
 }
 
-TEST(grids_follow_their_rules_when_indirect)
+TEST(grids_follow_their_rules)
 {
-    struct fixture f;
-    struct grid_run run;
-    (void)state;
-    open_with_mode(&f, "indirect");
-    assert_true(gi_gpu_limits(f.gpu)->is_indirect);
-    record_grids(&f, &run, test_grids, N_TEST_GRID, false);
-    check(gi_dispatch_table_prime(run.table, 37, 5, &f.err), &f.err);
-    gi_dispatch_table_replay(run.table, &(struct gi_replay){0});
-    expect_test_grids(&f, &run);
-    finish_grids(&f, &run);
-    close_fixture(&f);
+    check_grids("direct", false, 1);
+    check_grids("indirect", false, 1);
 }
 
 TEST(indirect_chain_stops_when_done)
 {
-    struct fixture f;
-    struct grid_run run;
-    (void)state;
-    open_with_mode(&f, "indirect");
-    record_grids(&f, &run, test_grids, N_TEST_GRID, true);
-    check(gi_dispatch_table_prime(run.table, 37, 5, &f.err), &f.err);
-    for (int i = 0; i < 3; i++) {
-        gi_dispatch_table_replay(run.table, &(struct gi_replay){0});
-    }
-    expect_test_grids(&f, &run);
-    finish_grids(&f, &run);
-    close_fixture(&f);
+    check_grids("indirect", true, 3);
 }
 
 TEST(slots_are_shared_and_run_out)
@@ -222,11 +188,10 @@ TEST(slots_are_shared_and_run_out)
     }
     open_with_mode(&f, "indirect");
     record_grids(&f, &run, grids, GI_MAX_SLOTS + 8, false);
-    const struct gi_dispatch_table_params params = {.counts = {&run.counts, 0, run.counts.size}};
-    struct gi_dispatch_table *table =
-        gi_dispatch_table_create(f.gpu, run.programs, &params, &f.err);
+    const struct gi_dispatch_table_params params = {.counts = {run.counts, 0, run.counts->size}};
+    struct gi_dispatch_table *table = make_table(&f, run.programs, &params);
     struct gi_dispatch dispatch = {
-        .label = "too_many", .bindings = {{&run.results, 0, 16}}, .writes = 1};
+        .label = "too_many", .bindings = {{run.results, 0, 16}}, .writes = 1};
     const struct glinfer_error *failure = gi_dispatch_table_failure(table);
     bool is_recorded = true;
     for (uint32_t i = 0; i <= GI_MAX_SLOTS && is_recorded; i++) {
@@ -239,8 +204,6 @@ TEST(slots_are_shared_and_run_out)
     assert_false(is_recorded);
     assert_int_equal(failure->status, GLINFER_STATUS_UNSUPPORTED);
     assert_says(failure->message, "too_many");
-    gi_dispatch_table_destroy(table);
-    finish_grids(&f, &run);
     close_fixture(&f);
 }
 
@@ -257,27 +220,23 @@ TEST(dispatch_reads_the_step_state_it_names)
     enum { STRIDE = GI_STEP_STATE_STRIDE };
     uint32_t program, found, states[3 * STRIDE / 4] = {[1] = 1, [STRIDE / 4 + 1] = 10};
     states[2 * STRIDE / 4 + 1] = 100;
-    struct gi_buffer sum = make_buffer(f, 16, "sum"), all = make_buffer(f, 3 * STRIDE, "states");
-    const struct gi_range own[] = {{0}, {&all, 0, STRIDE}, {&all, STRIDE, STRIDE}};
-    const struct gi_dispatch_table_params params = {{&all, (size_t)2 * STRIDE, STRIDE}, {0}};
+    struct gi_buffer *sum = make_buffer(f, 16, "sum"), *all = make_buffer(f, 3 * STRIDE, "states");
+    const struct gi_range own[] = {{0}, {all, 0, STRIDE}, {all, STRIDE, STRIDE}};
+    const struct gi_dispatch_table_params params = {{all, (size_t)2 * STRIDE, STRIDE}, {0}};
     struct gi_program_table *programs = make_program(f, past_kernel, &program);
-    struct gi_dispatch_table *table = gi_dispatch_table_create(f->gpu, programs, &params, &f->err);
+    struct gi_dispatch_table *table = make_table(f, programs, &params);
     struct gi_dispatch dispatch = {.label = "past", .program = program, .writes = 1};
-    dispatch.bindings[0] = (struct gi_range){&sum, 0, 16};
+    dispatch.bindings[0] = (struct gi_range){sum, 0, 16};
     memcpy(dispatch.grid.size, (const uint32_t[3]){1, 1, 1}, sizeof(dispatch.grid.size));
     for (uint32_t i = 0; i < 3; i++) {
         dispatch.state = own[i];
         gi_dispatch_table_record(table, &dispatch);
     }
-    check(gi_buffer_write(&all, f->gpu, 0, states, sizeof(states), &f->err), &f->err);
+    check(gi_buffer_write(all, f->gpu, 0, states, sizeof(states), &f->err), &f->err);
     check(gi_dispatch_table_seal(table, &f->err), &f->err);
     gi_dispatch_table_replay(table, &(struct gi_replay){.n_tokens = 1});
-    check(gi_buffer_read(&sum, f->gpu, 0, &found, sizeof(found), &f->err), &f->err);
+    check(gi_buffer_read(sum, f->gpu, 0, &found, sizeof(found), &f->err), &f->err);
     assert_int_equal(found, 111);
-    gi_dispatch_table_destroy(table);
-    gi_program_table_destroy(programs);
-    gi_buffer_finish(&sum, f->gpu);
-    gi_buffer_finish(&all, f->gpu);
 }
 
 // Memory after the parameters does not matter.
@@ -285,14 +244,12 @@ TEST(equal_parameters_share_a_block)
 {
     struct fixture *f = *state;
     const uint32_t words[][4] = {{1, 2, 3, 4}, {1, 2, 3, 5}, {1, 2, 4, 4}};
-    struct gi_buffer a = make_buffer(f, 16, "a");
-    struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
-    const struct gi_dispatch_table_params params = {{0}, {0}};
-    struct gi_dispatch_table *table = gi_dispatch_table_create(f->gpu, programs, &params, &f->err);
+    const struct gi_buffer *a = make_buffer(f, 16, "a");
+    struct gi_dispatch_table *table = make_table(f, make_programs(f), NULL);
     const uint32_t *found[3];
     for (uint32_t i = 0; i < 3; i++) {
         const struct gi_dispatch dispatch = {.label = "share",
-                                             .bindings = {{&a, 0, 16}},
+                                             .bindings = {{a, 0, 16}},
                                              .params = words[i],
                                              .params_size = 3 * sizeof(words[i][0]),
                                              .grid = {.size = {1, 1, 1}}};
@@ -306,18 +263,13 @@ TEST(equal_parameters_share_a_block)
     }
     assert_ptr_equal(found[0], found[1]);
     assert_ptr_not_equal(found[0], found[2]);
-    gi_dispatch_table_destroy(table);
-    gi_program_table_destroy(programs);
-    gi_buffer_finish(&a, f->gpu);
 }
 
 TEST(record_refuses_what_the_device_cannot_do)
 {
     struct fixture *f = *state;
     const struct gi_limits *limits = gi_gpu_limits(f->gpu);
-    struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
-    const struct gi_dispatch_table_params params = {{0}, {0}};
-    struct gi_dispatch_table *table = gi_dispatch_table_create(f->gpu, programs, &params, &f->err);
+    struct gi_dispatch_table *table = make_table(f, make_programs(f), NULL);
     // Only recorded, so the storage need not be there.
     const struct gi_buffer huge = {.name = 1, .size = limits->max_storage_block_size + 256};
     struct gi_dispatch dispatch = {
@@ -335,8 +287,6 @@ TEST(record_refuses_what_the_device_cannot_do)
         assert_int_equal(failure->status, GLINFER_STATUS_UNSUPPORTED);
         assert_says(failure->message, "wide");
     }
-    gi_dispatch_table_destroy(table);
-    gi_program_table_destroy(programs);
 }
 
 //-- barriers --------------------------------------------------------------------------------------
@@ -380,20 +330,15 @@ TEST(barriers_stand_where_ranges_overlap)
         {{9, 10, 10, 12}, 0},    // overlap by a part:
         {{11, 13, 13, 14}, STORAGE},
     };
-    struct gi_buffer buffer = make_buffer(f, 16 * 256, "access");
-    struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
-    const struct gi_dispatch_table_params params = {{0}, {0}};
-    struct gi_dispatch_table *table = gi_dispatch_table_create(f->gpu, programs, &params, &f->err);
+    const struct gi_buffer *buffer = make_buffer(f, 16 * 256, "access");
+    struct gi_dispatch_table *table = make_table(f, make_programs(f), NULL);
     for (uint32_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-        record_access(table, &buffer, steps[i].unit, false);
+        record_access(table, buffer, steps[i].unit, false);
         if (gi_dispatch_table_barrier(table, i) != steps[i].barrier) {
             fail_msg("step %u has barrier 0x%x", i, gi_dispatch_table_barrier(table, i));
         }
     }
     assert_int_equal(gi_dispatch_table_barrier(table, gi_dispatch_table_count(table)), STORAGE);
-    gi_dispatch_table_destroy(table);
-    gi_program_table_destroy(programs);
-    gi_buffer_finish(&buffer, f->gpu);
 }
 
 static void check_state_barriers(const char *mode, uint32_t expected)
@@ -401,21 +346,16 @@ static void check_state_barriers(const char *mode, uint32_t expected)
     static const uint32_t first[4] = {0, 1, 1, 2}, second[4] = {4, 5, 5, 6}, none[4] = {8, 9, 9, 9};
     struct fixture f;
     open_with_mode(&f, mode);
-    struct gi_buffer buffer = make_buffer(&f, 16 * 256, "access");
-    struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
-    const struct gi_dispatch_table_params params = {{0}, {0}};
-    struct gi_dispatch_table *table = gi_dispatch_table_create(f.gpu, programs, &params, &f.err);
-    record_access(table, &buffer, first, false);
-    record_access(table, &buffer, second, true);
-    record_access(table, &buffer, none, false);
-    record_access(table, &buffer, second, true);
+    const struct gi_buffer *buffer = make_buffer(&f, 16 * 256, "access");
+    struct gi_dispatch_table *table = make_table(&f, make_programs(&f), NULL);
+    record_access(table, buffer, first, false);
+    record_access(table, buffer, second, true);
+    record_access(table, buffer, none, false);
+    record_access(table, buffer, second, true);
     assert_int_equal(gi_dispatch_table_barrier(table, 0), 0);
     assert_int_equal(gi_dispatch_table_barrier(table, 1), STORAGE); // all read step_state
     assert_int_equal(gi_dispatch_table_barrier(table, 2), expected);
     assert_int_equal(gi_dispatch_table_barrier(table, 4), expected);
-    gi_dispatch_table_destroy(table);
-    gi_program_table_destroy(programs);
-    gi_buffer_finish(&buffer, f.gpu);
     close_fixture(&f);
 }
 
@@ -455,13 +395,6 @@ TEST(timer_times_each_dispatch)
         }
     }
     gi_timer_destroy(timer);
-    finish_grids(f, &run);
 }
 
-int main(void)
-{
-    if (!has_device()) {
-        return SKIPPED;
-    }
-    return run_listed(setup_fixture, teardown_fixture, NULL, NULL);
-}
+RUN_TESTS_EACH(setup_fixture, teardown_fixture, NULL, finish_test)

@@ -11,7 +11,7 @@
 
 //-- limits ----------------------------------------------------------------------------------------
 
-static void limits_are_at_least_what_es31_promises(void **state)
+TEST(limits_are_at_least_what_es31_promises)
 {
     struct fixture *f = *state;
     const struct gi_limits *limits = gi_gpu_limits(f->gpu);
@@ -27,10 +27,9 @@ static void limits_are_at_least_what_es31_promises(void **state)
     }
 }
 
-static void single_limits_can_be_cut(void **state)
+TEST(single_limits_can_be_cut)
 {
     struct fixture f;
-    (void)state;
     open_fixture_with(&f, "GLINFER_LIMITS", "blocks=8,invocations=128,alignment=512,uniform=16384");
     const struct gi_limits *limits = gi_gpu_limits(f.gpu);
     assert_true(limits->max_storage_blocks <= 8);
@@ -43,10 +42,9 @@ static void single_limits_can_be_cut(void **state)
     close_fixture(&f);
 }
 
-static void quirks_take_away(void **state)
+TEST(quirks_take_away)
 {
     struct fixture f;
-    (void)state;
     open_fixture_with(&f, "GLINFER_QUIRKS",
                       "=indirect,no-textures,no-binaries,no-threads,no-timer,no-subgroups");
     const struct gi_limits *limits = gi_gpu_limits(f.gpu);
@@ -58,10 +56,9 @@ static void quirks_take_away(void **state)
     close_fixture(&f);
 }
 
-static void limits_can_be_cut_to_the_floor(void **state)
+TEST(limits_can_be_cut_to_the_floor)
 {
     struct fixture floor;
-    (void)state;
     open_fixture_with(&floor, "GLINFER_LIMITS", "es31");
     const struct gi_limits *limits = gi_gpu_limits(floor.gpu);
     assert_int_equal(limits->max_storage_blocks, 4);
@@ -71,47 +68,43 @@ static void limits_can_be_cut_to_the_floor(void **state)
     assert_int_equal(limits->max_group_count[0], 65535);
     assert_int_equal(limits->n_binary_formats, 0);
     assert_false(limits->has_subgroups);
-    struct gi_buffer buffer = make_buffer(&floor, 100, "floor");
+    struct gi_buffer *buffer = make_buffer(&floor, 100, "floor");
     uint32_t value = 7;
-    check(gi_buffer_write(&buffer, floor.gpu, 96, &value, 4, &floor.err), &floor.err);
+    check(gi_buffer_write(buffer, floor.gpu, 96, &value, 4, &floor.err), &floor.err);
     value = 0;
-    check(gi_buffer_read(&buffer, floor.gpu, 96, &value, 4, &floor.err), &floor.err);
+    check(gi_buffer_read(buffer, floor.gpu, 96, &value, 4, &floor.err), &floor.err);
     assert_int_equal(value, 7);
-    gi_buffer_finish(&buffer, floor.gpu);
     close_fixture(&floor);
 }
 
 //-- buffers ---------------------------------------------------------------------------------------
 
-static void buffer_starts_zeroed(void **state)
+TEST(buffer_starts_zeroed)
 {
     struct fixture *f = *state;
     const uint64_t size = (3u << 20) + 20;
     uint32_t *data = malloc(size);
-    struct gi_buffer buffer = make_buffer(f, size, "zeroed");
-    assert_int_equal(buffer.size, size + 12);
+    struct gi_buffer *buffer = make_buffer(f, size, "zeroed");
+    assert_int_equal(buffer->size, size + 12);
     memset(data, 1, size);
-    check(gi_buffer_read(&buffer, f->gpu, 0, data, size, &f->err), &f->err);
+    check(gi_buffer_read(buffer, f->gpu, 0, data, size, &f->err), &f->err);
     for (uint64_t i = 0; i < size / 4; i++) {
         assert_int_equal(data[i], 0);
     }
-    gi_buffer_finish(&buffer, f->gpu);
     free(data);
 }
 
-static void buffer_refuses_sizes_out_of_range(void **state)
+TEST(buffer_refuses_sizes_out_of_range)
 {
     struct fixture *f = *state;
     struct gi_buffer buffer;
-    assert_false(gi_buffer_init(&buffer, f->gpu, 0, "nothing", &f->err));
-    assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
-    assert_false(gi_buffer_init(&buffer, f->gpu, GI_MAX_BUFFER_SIZE + 1, "too much", &f->err));
-    assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
-    assert_non_null(strstr(f->err.message, "too much"));
+    assert_fails(gi_buffer_init(&buffer, f->gpu, 0, "nothing", &f->err), f->err, UNSUPPORTED, "");
+    assert_fails(gi_buffer_init(&buffer, f->gpu, GI_MAX_BUFFER_SIZE + 1, "too much", &f->err),
+                 f->err, UNSUPPORTED, "too much");
     assert_int_equal(buffer.name, 0);
 }
 
-static void buffer_keeps_what_was_written(void **state)
+TEST(buffer_keeps_what_was_written)
 {
     struct fixture *f = *state;
     static const struct {
@@ -119,99 +112,83 @@ static void buffer_keeps_what_was_written(void **state)
     } parts[] = {{0, 4}, {4, 12}, {1020, 1028}, {(1u << 20) - 4, 8}, {2048, (5u << 20) + 4}};
     const uint64_t size = 6u << 20;
     uint8_t *expected = calloc(1, size), *found = malloc(size);
-    struct gi_buffer buffer = make_buffer(f, size, "written");
+    struct gi_buffer *buffer = make_buffer(f, size, "written");
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         for (uint64_t k = 0; k < parts[i].size; k++) {
             expected[parts[i].offset + k] = (uint8_t)(k * 7 + i + (k >> 9));
         }
-        check(gi_buffer_write(&buffer, f->gpu, parts[i].offset, expected + parts[i].offset,
+        check(gi_buffer_write(buffer, f->gpu, parts[i].offset, expected + parts[i].offset,
                               parts[i].size, &f->err),
               &f->err);
     }
-    check(gi_buffer_read(&buffer, f->gpu, 0, found, size, &f->err), &f->err);
+    check(gi_buffer_read(buffer, f->gpu, 0, found, size, &f->err), &f->err);
     assert_memory_equal(found, expected, size);
-    gi_buffer_finish(&buffer, f->gpu);
     free(expected);
     free(found);
 }
 
-static void buffer_survives_many_small_writes(void **state)
+TEST(buffer_survives_many_small_writes)
 {
     struct fixture *f = *state;
     enum { N = 4096, ROUNDS = 200 };
     static uint32_t data[N], found[N];
-    struct gi_buffer buffer = make_buffer(f, sizeof(data), "small writes");
+    struct gi_buffer *buffer = make_buffer(f, sizeof(data), "small writes");
     for (uint32_t round = 0; round < ROUNDS; round++) {
         for (uint32_t i = 0; i < N; i++) {
             data[i] = i * 31 + round;
         }
-        check(gi_buffer_write(&buffer, f->gpu, 0, data, sizeof(data), &f->err), &f->err);
+        check(gi_buffer_write(buffer, f->gpu, 0, data, sizeof(data), &f->err), &f->err);
     }
-    check(gi_buffer_read(&buffer, f->gpu, 0, found, sizeof(found), &f->err), &f->err);
+    check(gi_buffer_read(buffer, f->gpu, 0, found, sizeof(found), &f->err), &f->err);
     assert_memory_equal(found, data, sizeof(data));
-    gi_buffer_finish(&buffer, f->gpu);
 }
 
-static void readback_gives_ranges_in_the_order_of_the_adds(void **state)
+TEST(readback_gives_ranges_in_the_order_of_the_adds)
 {
     struct fixture *f = *state;
     static const uint32_t a_data[4] = {1, 2, 3, 4}, b_data[4] = {5, 6, 7, 8};
     static const uint32_t expected[5] = {7, 8, 1, 2, 6}, second[2] = {4, 5};
-    struct gi_buffer a = make_buffer(f, 16, "a"), b = make_buffer(f, 16, "b");
+    struct gi_buffer *a = make_buffer(f, 16, "a"), *b = make_buffer(f, 16, "b");
     struct gi_readback readback;
-    check(gi_buffer_write(&a, f->gpu, 0, a_data, 16, &f->err), &f->err);
-    check(gi_buffer_write(&b, f->gpu, 0, b_data, 16, &f->err), &f->err);
+    check(gi_buffer_write(a, f->gpu, 0, a_data, 16, &f->err), &f->err);
+    check(gi_buffer_write(b, f->gpu, 0, b_data, 16, &f->err), &f->err);
     check(gi_readback_init(&readback, f->gpu, 20, &f->err), &f->err);
     gi_readback_begin(&readback);
-    gi_readback_add(&readback, f->gpu, &b, 8, 8);
-    gi_readback_add(&readback, f->gpu, &a, 0, 8);
-    gi_readback_add(&readback, f->gpu, &b, 4, 4);
+    gi_readback_add(&readback, f->gpu, b, 8, 8);
+    gi_readback_add(&readback, f->gpu, a, 0, 8);
+    gi_readback_add(&readback, f->gpu, b, 4, 4);
     check(gi_readback_end(&readback, f->gpu, &f->err), &f->err);
     const void *found = gi_readback_wait(&readback, f->gpu, &f->err);
     check(found != NULL, &f->err);
     assert_memory_equal(found, expected, sizeof(expected));
     gi_readback_begin(&readback);
-    gi_readback_add(&readback, f->gpu, &a, 12, 4);
-    gi_readback_add(&readback, f->gpu, &b, 0, 4);
+    gi_readback_add(&readback, f->gpu, a, 12, 4);
+    gi_readback_add(&readback, f->gpu, b, 0, 4);
     check(gi_readback_end(&readback, f->gpu, &f->err), &f->err);
     found = gi_readback_wait(&readback, f->gpu, &f->err);
     check(found != NULL, &f->err);
     assert_memory_equal(found, second, sizeof(second));
     gi_readback_finish(&readback, f->gpu);
-    gi_buffer_finish(&a, f->gpu);
-    gi_buffer_finish(&b, f->gpu);
 }
 
 //-- halves ----------------------------------------------------------------------------------------
 
 static void probe_halves(struct fixture *f, const char *asked)
 {
-    struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
     gi_settings_set(&f->settings, "GLINFER_HALF", asked);
-    check(programs && gi_half_probe(f->gpu, programs, &f->err), &f->err);
-    gi_program_table_destroy(programs);
+    check(gi_half_probe(f->gpu, make_programs(f), &f->err), &f->err);
     check(gi_gpu_check(f->gpu, "probing halves", &f->err), &f->err);
 }
 
-static void half_probe_refuses_slow_halves(void **state)
+TEST(half_probe_refuses_slow_halves_and_does_as_it_is_told)
 {
     struct fixture f;
-    (void)state;
     open_fixture(&f, "");
     const struct gi_limits *limits = gi_gpu_limits(f.gpu);
     probe_halves(&f, NULL);
     if (strstr(gi_gpu_platform(f.gpu)->renderer, "llvmpipe")) {
         assert_false(limits->has_fast_half); // they are f16, but take longer
     }
-    close_fixture(&f);
-}
-
-static void half_probe_does_as_it_is_told(void **state)
-{
-    struct fixture f;
-    (void)state;
-    open_fixture(&f, "");
-    const struct gi_limits *limits = gi_gpu_limits(f.gpu);
     probe_halves(&f, "no");
     assert_false(limits->has_fast_half);
     probe_halves(&f, "yes");
@@ -222,12 +199,11 @@ static void half_probe_does_as_it_is_told(void **state)
 //-- pages -----------------------------------------------------------------------------------------
 
 // Buffers hold the same with large pages as without.
-static void large_pages_hold_what_is_written(void **state)
+TEST(large_pages_hold_what_is_written)
 {
     struct fixture f;
     struct gi_buffer buffer;
     uint32_t words[1024], back[1024], zero[4];
-    (void)state;
     open_fixture_with(&f, "GLINFER_PAGES", "large");
     for (uint32_t i = 0; i < 1024; i++) {
         words[i] = i * 2654435761u;
@@ -249,7 +225,7 @@ static void large_pages_hold_what_is_written(void **state)
 
 //-- waiting ---------------------------------------------------------------------------------------
 
-static void finish_counts_as_a_wait(void **state)
+TEST(finish_counts_as_a_wait)
 {
     struct fixture *f = *state;
     uint64_t before = gi_gpu_counts(f->gpu)->n_waits;
@@ -257,7 +233,7 @@ static void finish_counts_as_a_wait(void **state)
     assert_int_equal(gi_gpu_counts(f->gpu)->n_waits, before + 1);
 }
 
-static void fence_is_done_after_its_wait(void **state)
+TEST(fence_is_done_after_its_wait)
 {
     struct fixture *f = *state;
     struct gi_fence fence = {0};
@@ -280,20 +256,18 @@ static const char slow_kernel[] =
     "  if (x == 0u) { value = x; } }\n";
 
 // A wait that is too short loses the gpu, if dispatches run beside the host (llvmpipe's do not).
-static void fence_times_out_as_a_lost_gpu(void **state)
+TEST(fence_times_out_as_a_lost_gpu)
 {
     struct fixture f;
     struct gi_fence fence = {0};
     uint32_t program;
-    (void)state;
     open_fixture(&f, "");
-    struct gi_buffer buffer = make_buffer(&f, 16, "slow");
+    const struct gi_buffer *buffer = make_buffer(&f, 16, "slow");
     struct gi_program_table *programs = make_program(&f, slow_kernel, &program);
-    const struct gi_dispatch_table_params params = {{0}, {0}};
-    struct gi_dispatch_table *table = gi_dispatch_table_create(f.gpu, programs, &params, &f.err);
+    struct gi_dispatch_table *table = make_table(&f, programs, NULL);
     const struct gi_dispatch dispatch = {.label = "slow",
                                          .program = program,
-                                         .bindings = {{&buffer, 0, 16}},
+                                         .bindings = {{buffer, 0, 16}},
                                          .writes = 1,
                                          .grid = {.size = {1, 1, 1}}};
     gi_dispatch_table_record(table, &dispatch);
@@ -303,40 +277,12 @@ static void fence_times_out_as_a_lost_gpu(void **state)
     if (gi_fence_is_done(f.gpu, &fence)) {
         printf("# dispatches of this device end before the call returns\n");
     } else {
-        assert_false(gi_fence_wait(f.gpu, &fence, 1000, &f.err));
-        assert_int_equal(f.err.status, GLINFER_STATUS_GPU_LOST);
-        assert_false(gi_gpu_check(f.gpu, "going on", &f.err));
-        assert_int_equal(f.err.status, GLINFER_STATUS_GPU_LOST);
+        assert_fails(gi_fence_wait(f.gpu, &fence, 1000, &f.err), f.err, GPU_LOST, "");
+        assert_fails(gi_gpu_check(f.gpu, "going on", &f.err), f.err, GPU_LOST, "");
         assert_false(gi_gpu_finish(f.gpu, &f.err));
     }
     gi_fence_finish(f.gpu, &fence);
-    gi_dispatch_table_destroy(table);
-    gi_program_table_destroy(programs);
-    gi_buffer_finish(&buffer, f.gpu);
     drop_fixture(&f);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits_are_at_least_what_es31_promises),
-        cmocka_unit_test(limits_can_be_cut_to_the_floor),
-        cmocka_unit_test(single_limits_can_be_cut),
-        cmocka_unit_test(quirks_take_away),
-        cmocka_unit_test(buffer_starts_zeroed),
-        cmocka_unit_test(buffer_refuses_sizes_out_of_range),
-        cmocka_unit_test(buffer_keeps_what_was_written),
-        cmocka_unit_test(buffer_survives_many_small_writes),
-        cmocka_unit_test(readback_gives_ranges_in_the_order_of_the_adds),
-        cmocka_unit_test(finish_counts_as_a_wait),
-        cmocka_unit_test(half_probe_refuses_slow_halves),
-        cmocka_unit_test(half_probe_does_as_it_is_told),
-        cmocka_unit_test(large_pages_hold_what_is_written),
-        cmocka_unit_test(fence_is_done_after_its_wait),
-        cmocka_unit_test(fence_times_out_as_a_lost_gpu),
-    };
-    if (!has_device()) {
-        return SKIPPED;
-    }
-    return cmocka_run_group_tests(tests, setup_fixture, teardown_fixture);
-}
+RUN_TESTS_EACH(setup_fixture, teardown_fixture, NULL, finish_test)

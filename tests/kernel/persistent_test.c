@@ -1,13 +1,11 @@
 // Tables that one dispatch walks through: the results of ordinary replays, waits that end,
 // refusals. Exit status 77 where there is no device.
 #include "base/clock.h"
-#include "gpu/device/settings.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "persistent/persistent_check.h"
-#include "tests/unit/cmocka_test.h"
+#include "tests/kernel/fixture/gpu_fixture.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,28 +15,20 @@ enum {
     N = GROUP_SIZE * N_GROUP,
     N_STEP = 7,
     MAX_MIX = 44, // more than a walk has in its text
-    SKIPPED = 77,
+    MAX_SPINS = 1 << 17,
 };
 
-struct fixture {
-    struct gi_platform *platform;
-    struct gi_gpu *gpu;
-    struct gi_platform_saved saved;
+struct test {
+    struct fixture *fixture;
+    struct gi_gpu *gpu; // the fixture's
     struct gi_program_table *programs;
     uint32_t n_split;      // of the entries that are recorded
     uint32_t mix, advance; // programs
     uint32_t told;         // mix, as if its values had tags
-    struct gi_buffer data, state;
+    struct gi_buffer *data, *state;
     bool is_software;
     struct glinfer_error err;
 };
-
-static void check(bool is_good, const struct glinfer_error *err)
-{
-    if (!is_good) {
-        fail_msg("%d: %s", (int)err->status, err->message);
-    }
-}
 
 // Every element comes from one that another group wrote; `own` must begin anew for each group, as a
 // program's variables do, and what is done ahead must be done for the group that comes.
@@ -88,57 +78,40 @@ static const char advance_kernel[] =
 
 static int setup(void **state)
 {
-    static struct fixture f;
-    const struct gi_platform_params params = {.device = "auto", .allow_software = true};
-    static struct gi_settings settings;
-    const struct gi_gpu_params gpu_params = {.cache_dir = "", .settings = &settings};
-    const struct gi_define size[] = {{"WG_SIZE", GROUP_SIZE}};
-    gi_settings_read(&settings, NULL);
-    f.platform = gi_platform_open(&params, &f.err);
-    if (!f.platform) {
-        exit(SKIPPED);
-    }
-    f.gpu = gi_gpu_create(f.platform, &gpu_params, &f.err);
-    check(f.gpu && gi_gpu_enter(f.gpu, &f.saved, &f.err), &f.err);
-    f.is_software = gi_gpu_platform(f.gpu)->is_software;
+    static struct test t;
     const struct gi_define told[] = {
         {"WG_SIZE", GROUP_SIZE}, {"CONSUMES", 1}, {"PUBLISHES", GI_PUBLISH_ALL}};
-    f.programs = gi_program_table_create(f.gpu, &f.err);
-    check(f.programs &&
-              gi_program_table_request_source(f.programs, "mix", mix_kernel, size, 1, &f.mix,
-                                              &f.err) &&
-              gi_program_table_request_source(f.programs, "advance", advance_kernel, size, 1,
-                                              &f.advance, &f.err) &&
-              gi_program_table_request_source(f.programs, "told", mix_kernel, told, 3, &f.told,
-                                              &f.err) &&
-              gi_program_table_build(f.programs, NULL, NULL, &f.err) &&
-              gi_buffer_init(&f.data, f.gpu, 2 * N * sizeof(uint32_t), "data", &f.err) &&
-              gi_buffer_init(&f.state, f.gpu, sizeof(struct gi_step_state), "state", &f.err),
-          &f.err);
-    *state = &f;
+    setup_fixture(state);
+    struct fixture *f = *state;
+    t.fixture = f;
+    t.gpu = f->gpu;
+    t.is_software = gi_gpu_platform(f->gpu)->is_software;
+    t.programs = make_programs(f);
+    t.mix = request(f, t.programs, "mix", mix_kernel);
+    t.advance = request(f, t.programs, "advance", advance_kernel);
+    check(
+        gi_program_table_request_source(t.programs, "told", mix_kernel, told, 3, &t.told, &t.err) &&
+            gi_program_table_build(t.programs, NULL, NULL, &t.err),
+        &t.err);
+    t.data = make_buffer(f, 2 * N * sizeof(uint32_t), "data");
+    t.state = make_buffer(f, sizeof(struct gi_step_state), "state");
+    *state = &t;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct fixture *f = *state;
-    check(gi_gpu_check(f->gpu, "ending the tests", &f->err), &f->err);
-    gi_buffer_finish(&f->data, f->gpu);
-    gi_buffer_finish(&f->state, f->gpu);
-    gi_program_table_destroy(f->programs);
-    gi_gpu_leave(f->gpu, &f->saved);
-    gi_gpu_destroy(f->gpu);
-    gi_platform_close(f->platform);
-    return 0;
+    *state = ((struct test *)*state)->fixture;
+    return teardown_fixture(state);
 }
 
 // Half 0 of the data to half 1 and back, by two layouts of groups, then the next step.
 // With labels of their own the dispatches of a table are as many stages.
-static struct gi_dispatch_table *record_labelled(struct fixture *f, uint32_t n_mix, bool has_labels)
+static struct gi_dispatch_table *record_labelled(struct test *f, uint32_t n_mix, bool has_labels)
 {
     static char labels[MAX_MIX][16];
     const struct gi_dispatch_table_params params = {
-        .state = {&f->state, 0, sizeof(struct gi_step_state)}};
+        .state = {f->state, 0, sizeof(struct gi_step_state)}};
     const uint64_t half = N * sizeof(uint32_t);
     struct gi_dispatch_table *table =
         gi_dispatch_table_create(f->gpu, f->programs, &params, &f->err);
@@ -156,7 +129,7 @@ static struct gi_dispatch_table *record_labelled(struct fixture *f, uint32_t n_m
                      : is_first ? "first"
                                 : "second",
             .program = f->mix,
-            .bindings = {{&f->data, (i + 1) % 2 * half, half}, {&f->data, i % 2 * half, half}},
+            .bindings = {{f->data, (i + 1) % 2 * half, half}, {f->data, i % 2 * half, half}},
             .writes = 1,
             .wg_size = GROUP_SIZE,
             .n_split = f->n_split,
@@ -168,7 +141,7 @@ static struct gi_dispatch_table *record_labelled(struct fixture *f, uint32_t n_m
     }
     const struct gi_dispatch last = {.label = "advance",
                                      .program = f->advance,
-                                     .bindings = {{0}, {0}, {&f->state, 0, f->state.size}},
+                                     .bindings = {{0}, {0}, {f->state, 0, f->state->size}},
                                      .writes = 4,
                                      .wg_size = GROUP_SIZE,
                                      .writes_state = true,
@@ -177,30 +150,30 @@ static struct gi_dispatch_table *record_labelled(struct fixture *f, uint32_t n_m
     return table;
 }
 
-static struct gi_dispatch_table *record(struct fixture *f)
+static struct gi_dispatch_table *record(struct test *f)
 {
     return record_labelled(f, 4, false);
 }
 
-static void reset(struct fixture *f, uint32_t max_steps)
+static void reset(struct test *f, uint32_t max_steps)
 {
     uint32_t data[2 * N] = {0};
     const struct gi_step_state state = {.n_tokens = 1, .max_steps = max_steps};
     for (uint32_t i = 0; i < N; i++) {
         data[i] = i * 2654435761u;
     }
-    check(gi_buffer_write(&f->data, f->gpu, 0, data, sizeof(data), &f->err) &&
-              gi_buffer_write(&f->state, f->gpu, 0, &state, sizeof(state), &f->err),
+    check(gi_buffer_write(f->data, f->gpu, 0, data, sizeof(data), &f->err) &&
+              gi_buffer_write(f->state, f->gpu, 0, &state, sizeof(state), &f->err),
           &f->err);
 }
 
-static void read_data(struct fixture *f, uint32_t data[2 * N])
+static void read_data(struct test *f, uint32_t data[2 * N])
 {
-    check(gi_buffer_read(&f->data, f->gpu, 0, data, 2 * N * sizeof(uint32_t), &f->err), &f->err);
+    check(gi_buffer_read(f->data, f->gpu, 0, data, 2 * N * sizeof(uint32_t), &f->err), &f->err);
 }
 
 // Replays a table n times by many dispatches and reads what they leave.
-static void replay_table(struct fixture *f, struct gi_dispatch_table *table, uint32_t n,
+static void replay_table(struct test *f, struct gi_dispatch_table *table, uint32_t n,
                          uint32_t data[2 * N])
 {
     check(gi_dispatch_table_seal(table, &f->err), &f->err);
@@ -212,40 +185,39 @@ static void replay_table(struct fixture *f, struct gi_dispatch_table *table, uin
     gi_dispatch_table_destroy(table);
 }
 
-static void replay_ordinary(struct fixture *f, uint32_t n, uint32_t data[2 * N])
+static void replay_ordinary(struct test *f, uint32_t n, uint32_t data[2 * N])
 {
     replay_table(f, record(f), n, data);
 }
 
-// Takes the table; NULL with f->err where it cannot be.
-static struct gi_persistent *make_of(struct fixture *f, struct gi_dispatch_table *table,
-                                     const struct gi_persistent_params *params)
+// Takes the table.
+static struct gi_persistent *create(struct test *f, struct gi_dispatch_table *table,
+                                    uint32_t n_groups, uint32_t max_spins)
 {
+    const struct gi_persistent_params params = {GROUP_SIZE, n_groups, max_spins};
     struct gi_persistent *persistent =
-        gi_persistent_create(f->gpu, table, f->programs, params, &f->err);
+        gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
     gi_dispatch_table_destroy(table);
-    if (persistent && !gi_persistent_build(persistent, NULL, NULL, &f->err)) {
-        gi_persistent_destroy(persistent);
-        return NULL;
-    }
+    check(persistent != NULL, &f->err);
     return persistent;
 }
 
-static struct gi_persistent *make(struct fixture *f, uint32_t n_groups, uint32_t max_spins)
+static struct gi_persistent *make(struct test *f, struct gi_dispatch_table *table,
+                                  uint32_t n_groups, uint32_t max_spins)
 {
-    const struct gi_persistent_params params = {GROUP_SIZE, n_groups, max_spins};
-    return make_of(f, record(f), &params);
+    struct gi_persistent *persistent = create(f, table, n_groups, max_spins);
+    check(gi_persistent_build(persistent, NULL, NULL, &f->err), &f->err);
+    return persistent;
 }
 
 // Submits steps, at most `most` a dispatch.
-static void run_steps(struct fixture *f, struct gi_persistent *persistent, uint32_t n,
-                      uint32_t most)
+static void run_steps(struct test *f, struct gi_persistent *persistent, uint32_t n, uint32_t most)
 {
     const struct gi_chain chain = {.n_tokens = 1, .n_steps = n, .step_ns = 1, .budget_ns = most};
     check(gi_executor_submit(gi_persistent_executor(persistent), &chain, &f->err), &f->err);
 }
 
-static uint32_t read_fault(struct fixture *f, const struct gi_persistent *persistent)
+static uint32_t read_fault(struct test *f, const struct gi_persistent *persistent)
 {
     const struct gi_range range =
         gi_executor_fault(gi_persistent_executor((struct gi_persistent *)persistent));
@@ -255,51 +227,51 @@ static uint32_t read_fault(struct fixture *f, const struct gi_persistent *persis
     return fault;
 }
 
+// Takes the executor. Expects of n steps, `most` a dispatch, what replays left.
+static void expect_steps(struct test *f, struct gi_persistent *persistent, uint32_t n,
+                         uint32_t most, const uint32_t expected[2 * N])
+{
+    static uint32_t found[2 * N];
+    reset(f, UINT32_MAX);
+    run_steps(f, persistent, n, most);
+    read_data(f, found);
+    assert_int_equal(read_fault(f, persistent), 0);
+    assert_memory_equal(found, expected, sizeof(found));
+    gi_persistent_destroy(persistent);
+}
+
 TEST(one_dispatch_does_what_replays_do)
 {
-    struct fixture *f = *state;
-    static uint32_t expected[2 * N], found[2 * N];
+    struct test *f = *state;
+    static uint32_t expected[2 * N];
     const uint32_t counts[] = {1, 5, 2 * N_GROUP};
     replay_ordinary(f, N_STEP, expected);
     for (int i = 0; i < (f->is_software ? 1 : 3); i++) {
-        struct gi_persistent *persistent = make(f, counts[i], 1u << 17);
-        check(persistent != NULL, &f->err);
-        reset(f, UINT32_MAX);
-        run_steps(f, persistent, N_STEP, 3); // and on, in a second dispatch
-        read_data(f, found);
-        assert_int_equal(read_fault(f, persistent), 0);
-        assert_memory_equal(found, expected, sizeof(found));
-        gi_persistent_destroy(persistent);
+        // 3 steps, and on, in a second dispatch.
+        expect_steps(f, make(f, record(f), counts[i], MAX_SPINS), N_STEP, 3, expected);
     }
 }
 
 // Tables that repeat themselves and tables that do not are walked in different ways.
 TEST(any_table_can_be_walked)
 {
-    struct fixture *f = *state;
-    static uint32_t expected[2 * N], found[2 * N];
+    struct test *f = *state;
+    static uint32_t expected[2 * N];
     const uint32_t counts[] = {12, MAX_MIX};
     for (int i = 0; i < 2; i++) {
         const bool has_labels = counts[i] == MAX_MIX;
-        const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
         replay_table(f, record_labelled(f, counts[i], has_labels), 2, expected);
-        struct gi_persistent *persistent =
-            make_of(f, record_labelled(f, counts[i], has_labels), &params);
-        check(persistent != NULL, &f->err);
-        reset(f, UINT32_MAX);
-        run_steps(f, persistent, 2, 2);
-        read_data(f, found);
-        assert_memory_equal(found, expected, sizeof(found));
-        gi_persistent_destroy(persistent);
+        struct gi_dispatch_table *table = record_labelled(f, counts[i], has_labels);
+        expect_steps(f, make(f, table, 1, MAX_SPINS), 2, 2, expected);
     }
 }
 
 // Entries of few groups between two of many, each reading what the one before it writes.
-static struct gi_dispatch_table *record_told(struct fixture *f, uint32_t n_few,
+static struct gi_dispatch_table *record_told(struct test *f, uint32_t n_few,
                                              const struct gi_buffer *end)
 {
     const struct gi_dispatch_table_params params = {
-        .state = {&f->state, 0, sizeof(struct gi_step_state)}};
+        .state = {f->state, 0, sizeof(struct gi_step_state)}};
     const uint64_t half = N * sizeof(uint32_t);
     const uint32_t block[4] = {0};
     struct gi_dispatch_table *table =
@@ -310,7 +282,7 @@ static struct gi_dispatch_table *record_told(struct fixture *f, uint32_t n_few,
         struct gi_dispatch dispatch = {
             .label = is_few ? "few" : "many",
             .program = f->told,
-            .bindings = {{&f->data, (i + 1) % 2 * half, half}, {&f->data, i % 2 * half, half}},
+            .bindings = {{f->data, (i + 1) % 2 * half, half}, {f->data, i % 2 * half, half}},
             .writes = 1,
             .wg_size = GROUP_SIZE,
             .publishes = GI_PUBLISH_ALL,
@@ -328,14 +300,9 @@ static struct gi_dispatch_table *record_told(struct fixture *f, uint32_t n_few,
 }
 
 // Returns true if the last entry consumes its input by tags.
-static bool takes_at_end(struct fixture *f, uint32_t n_few, const struct gi_buffer *end)
+static bool takes_at_end(struct test *f, uint32_t n_few, const struct gi_buffer *end)
 {
-    const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
-    struct gi_dispatch_table *table = record_told(f, n_few, end);
-    struct gi_persistent *persistent =
-        gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
-    gi_dispatch_table_destroy(table);
-    check(persistent != NULL, &f->err);
+    struct gi_persistent *persistent = create(f, record_told(f, n_few, end), 1, MAX_SPINS);
     uint32_t capability;
     const char *release = NULL, *arrive = NULL;
     const char *text = gi_persistent_text(persistent, &capability);
@@ -353,7 +320,7 @@ static bool takes_at_end(struct fixture *f, uint32_t n_few, const struct gi_buff
 // Groups without work do not wait: tags tell only so much of what is on its way from what is old.
 TEST(groups_that_may_be_far_ahead_have_a_barrier)
 {
-    struct fixture *f = *state;
+    struct test *f = *state;
     struct gi_buffer end;
     check(gi_buffer_init(&end, f->gpu, N * sizeof(uint32_t), "end", &f->err), &f->err);
     assert_true(takes_at_end(f, 6, &end));
@@ -363,11 +330,10 @@ TEST(groups_that_may_be_far_ahead_have_a_barrier)
 
 TEST(a_dispatch_ends_when_done)
 {
-    struct fixture *f = *state;
+    struct test *f = *state;
     static uint32_t expected[2 * N], found[2 * N];
     replay_ordinary(f, 4, expected);
-    struct gi_persistent *persistent = make(f, 1, 1u << 17);
-    check(persistent != NULL, &f->err);
+    struct gi_persistent *persistent = make(f, record(f), 1, MAX_SPINS);
     reset(f, 4);
     run_steps(f, persistent, N_STEP, N_STEP);
     run_steps(f, persistent, N_STEP, N_STEP);
@@ -379,39 +345,26 @@ TEST(a_dispatch_ends_when_done)
 // Without a cache there is nothing to load, however often one asks.
 TEST(a_program_is_looked_for_before_it_is_built)
 {
-    struct fixture *f = *state;
-    static uint32_t expected[2 * N], found[2 * N];
-    const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
+    struct test *f = *state;
+    static uint32_t expected[2 * N];
     bool is_loaded = true;
     uint32_t capability = 1;
     replay_ordinary(f, N_STEP, expected);
-    struct gi_dispatch_table *table = record(f);
-    struct gi_persistent *persistent =
-        gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
-    gi_dispatch_table_destroy(table);
-    check(persistent != NULL, &f->err);
+    struct gi_persistent *persistent = create(f, record(f), 1, MAX_SPINS);
     for (int i = 0; i < 2; i++) {
         check(gi_persistent_load(persistent, &is_loaded, &f->err), &f->err);
         assert_false(is_loaded);
     }
-    assert_non_null(strstr(gi_persistent_text(persistent, &capability), "grid_walk.glsl"));
+    assert_says(gi_persistent_text(persistent, &capability), "grid_walk.glsl");
     assert_int_equal(capability, 0);
     check(gi_persistent_build(persistent, NULL, NULL, &f->err), &f->err);
-    reset(f, UINT32_MAX);
-    run_steps(f, persistent, N_STEP, N_STEP);
-    read_data(f, found);
-    assert_memory_equal(found, expected, sizeof(found));
-    gi_persistent_destroy(persistent);
+    expect_steps(f, persistent, N_STEP, N_STEP, expected);
 }
 
-static struct gi_hash key_of(struct fixture *f, uint32_t n_mix, uint32_t n_groups)
+static struct gi_hash key_of(struct test *f, uint32_t n_mix, uint32_t n_groups)
 {
-    const struct gi_persistent_params params = {GROUP_SIZE, n_groups, 1u << 17};
-    struct gi_dispatch_table *table = record_labelled(f, n_mix, false);
     struct gi_persistent *persistent =
-        gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
-    gi_dispatch_table_destroy(table);
-    check(persistent != NULL, &f->err);
+        create(f, record_labelled(f, n_mix, false), n_groups, MAX_SPINS);
     const struct gi_hash key = *gi_persistent_key(persistent);
     gi_persistent_destroy(persistent);
     return key;
@@ -419,7 +372,7 @@ static struct gi_hash key_of(struct fixture *f, uint32_t n_mix, uint32_t n_group
 
 TEST(a_key_tells_tables_apart)
 {
-    struct fixture *f = *state;
+    struct test *f = *state;
     const struct gi_hash key = key_of(f, 4, 1), same = key_of(f, 4, 1), other = key_of(f, 8, 1);
     assert_memory_equal(&key, &same, sizeof(key));
     assert_memory_not_equal(&key, &other, sizeof(key));
@@ -432,18 +385,14 @@ TEST(a_key_tells_tables_apart)
 // Entries whose groups share results, as one stage and as two.
 TEST(groups_of_a_stage_tell_each_other_where_no_other_writes)
 {
-    struct fixture *f = *state;
-    const struct gi_persistent_params params = {GROUP_SIZE, 1, 1u << 17};
+    struct test *f = *state;
     const char *const expected[] = {"#define GRID_TELLS 1\n", "#define GRID_TELLS 0\n"};
     f->n_split = 2;
     for (uint32_t i = 0; i < 2; i++) {
-        struct gi_dispatch_table *table = record_labelled(f, 2 * (i + 1), false);
-        struct gi_persistent *persistent =
-            gi_persistent_create(f->gpu, table, f->programs, &params, &f->err);
         uint32_t capability;
-        gi_dispatch_table_destroy(table);
-        check(persistent != NULL, &f->err);
-        assert_non_null(strstr(gi_persistent_text(persistent, &capability), expected[i]));
+        struct gi_persistent *persistent =
+            create(f, record_labelled(f, 2 * (i + 1), false), 1, MAX_SPINS);
+        assert_says(gi_persistent_text(persistent, &capability), expected[i]);
         gi_persistent_destroy(persistent);
     }
     f->n_split = 0;
@@ -451,9 +400,8 @@ TEST(groups_of_a_stage_tell_each_other_where_no_other_writes)
 
 TEST(a_dispatch_takes_what_its_budget_holds)
 {
-    struct fixture *f = *state;
-    struct gi_persistent *persistent = make(f, 1, 1u << 17);
-    check(persistent != NULL, &f->err);
+    struct test *f = *state;
+    struct gi_persistent *persistent = make(f, record(f), 1, MAX_SPINS);
     const uint32_t most = gi_persistent_max_steps(persistent, 1, UINT64_MAX);
     assert_in_range(most, 2, 1000);
     assert_int_equal(gi_persistent_max_steps(persistent, 60, 100), 1);
@@ -465,10 +413,9 @@ TEST(a_dispatch_takes_what_its_budget_holds)
 
 TEST(a_fault_stops_all_that_follows)
 {
-    struct fixture *f = *state;
+    struct test *f = *state;
     static uint32_t before[2 * N], found[2 * N];
-    struct gi_persistent *persistent = make(f, 1, 0);
-    check(persistent != NULL, &f->err);
+    struct gi_persistent *persistent = make(f, record(f), 1, 0);
     reset(f, UINT32_MAX);
     run_steps(f, persistent, 1, 1);
     assert_int_equal(read_fault(f, persistent), 1);
@@ -479,34 +426,36 @@ TEST(a_fault_stops_all_that_follows)
     gi_persistent_destroy(persistent);
 }
 
+static void expect_refusal(struct test *f, uint32_t group_size, uint32_t n_groups,
+                           const char *words)
+{
+    const struct gi_persistent_params params = {group_size, n_groups, MAX_SPINS};
+    struct gi_dispatch_table *table = record(f);
+    assert_fails(gi_persistent_create(f->gpu, table, f->programs, &params, &f->err), f->err,
+                 UNSUPPORTED, words);
+    gi_dispatch_table_destroy(table);
+}
+
 // More groups than run together are found out, and in no more than seconds.
 TEST(groups_that_cannot_run_together_are_refused_or_left_out)
 {
-    struct fixture *f = *state;
+    struct test *f = *state;
     const uint64_t start = gi_clock_ns();
-    struct gi_persistent *persistent = make(f, f->is_software ? 2 : 60000, 1u << 17);
     if (f->is_software) {
-        assert_null(persistent);
-        assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
+        expect_refusal(f, GROUP_SIZE, 2, "");
     } else {
-        check(persistent != NULL, &f->err);
+        struct gi_persistent *persistent = make(f, record(f), 60000, MAX_SPINS);
         assert_in_range(gi_persistent_groups(persistent), 2, 59999);
+        gi_persistent_destroy(persistent);
     }
     assert_true(gi_clock_ns() - start < 20000000000ull);
-    gi_persistent_destroy(persistent);
 }
 
 TEST(groups_of_another_size_are_refused)
 {
-    struct fixture *f = *state;
-    const struct gi_persistent_params params = {2 * GROUP_SIZE, 1, 1u << 17};
-    struct gi_dispatch_table *table = record(f);
-    assert_null(gi_persistent_create(f->gpu, table, f->programs, &params, &f->err));
-    assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
-    assert_non_null(strstr(f->err.message, "mix"));
-    assert_non_null(
-        strstr(f->err.message, "works in groups of 64, and all of one dispatch have 128"));
-    gi_dispatch_table_destroy(table);
+    expect_refusal(*state, 2 * GROUP_SIZE, 1,
+                   "works in groups of 64, and all of one dispatch have 128");
+    assert_says(((struct test *)*state)->err.message, "mix");
 }
 
 //-- trying out ------------------------------------------------------------------------------------
@@ -534,7 +483,7 @@ static bool submit_slowly(struct gi_executor *self, const struct gi_chain *chain
 TEST(a_trial_that_takes_too_long_is_no_verdict)
 {
     static const struct gi_executor_class class = {.submit = submit_slowly};
-    struct fixture *f = *state;
+    struct test *f = *state;
     struct slow slow = {{&class}, 0};
     struct gi_buffer ring;
     struct gi_runner runner;
@@ -542,20 +491,18 @@ TEST(a_trial_that_takes_too_long_is_no_verdict)
     check(gi_buffer_init(&ring, f->gpu, GI_RING_SLOTS * sizeof(struct gi_ring_entry), "ring",
                          &f->err) &&
               gi_runner_init(&runner, f->gpu,
-                             (struct gi_range){&f->state, 0, sizeof(struct gi_step_state)},
+                             (struct gi_range){f->state, 0, sizeof(struct gi_step_state)},
                              (struct gi_range){&ring, 0, ring.size}, &f->err),
           &f->err);
     runner.budget_ns = UINT64_C(1000000000);
-    struct gi_persistent *persistent = make(f, 1, 1u << 17);
-    check(persistent != NULL, &f->err);
+    struct gi_persistent *persistent = make(f, record(f), 1, MAX_SPINS);
     struct gi_persistent_check trial = {.runner = &runner,
                                         .multi = &slow.base,
                                         .persistent = persistent,
                                         .n_free = GI_PERSISTENT_TRIED_STEPS,
                                         .n_vocab = 1};
     trial.end_ns = gi_clock_ns() + SLOW_MS * 1000000;
-    assert_false(gi_persistent_check(&trial, true, &verdict, &f->err));
-    assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
+    assert_fails(gi_persistent_check(&trial, true, &verdict, &f->err), f->err, UNSUPPORTED, "");
     assert_int_equal(verdict.kind, GI_VERDICT_NONE);
     assert_int_equal(slow.n_steps, 1);
     trial.end_ns = 0; // a patient caller gets a verdict
@@ -566,21 +513,4 @@ TEST(a_trial_that_takes_too_long_is_no_verdict)
     gi_buffer_finish(&ring, f->gpu);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_dispatch_does_what_replays_do),
-        cmocka_unit_test(any_table_can_be_walked),
-        cmocka_unit_test(groups_that_may_be_far_ahead_have_a_barrier),
-        cmocka_unit_test(a_dispatch_ends_when_done),
-        cmocka_unit_test(a_program_is_looked_for_before_it_is_built),
-        cmocka_unit_test(a_key_tells_tables_apart),
-        cmocka_unit_test(groups_of_a_stage_tell_each_other_where_no_other_writes),
-        cmocka_unit_test(a_dispatch_takes_what_its_budget_holds),
-        cmocka_unit_test(a_fault_stops_all_that_follows),
-        cmocka_unit_test(groups_that_cannot_run_together_are_refused_or_left_out),
-        cmocka_unit_test(groups_of_another_size_are_refused),
-        cmocka_unit_test(a_trial_that_takes_too_long_is_no_verdict),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -3,15 +3,13 @@
 #include "base/hash.h"
 #include "gpu/device/gpu_private.h"
 #include "tests/kernel/fixture/gpu_fixture.h"
+#include "tests/unit/temp_folder.h"
 
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 //-- programs --------------------------------------------------------------------------------------
 
@@ -22,18 +20,12 @@ static const char bad_kernel[] = "layout(local_size_x = 1) in;\n"
 TEST(program_errors_name_file_and_line)
 {
     struct fixture f;
-    uint32_t index;
-    (void)state;
     open_fixture(&f, "");
-    struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
-    check(
-        gi_program_table_request_source(programs, "bad.comp", bad_kernel, NULL, 0, &index, &f.err),
-        &f.err);
-    assert_fails(gi_program_table_build(programs, NULL, NULL, &f.err), f.err, DRIVER, "");
-    if (!strstr(f.err.message, "bad.comp:3: ") || !strstr(f.err.message, "undeclared_thing")) {
-        fail_msg("%s", f.err.message);
-    }
-    gi_program_table_destroy(programs);
+    struct gi_program_table *programs = make_programs(&f);
+    request(&f, programs, "bad.comp", bad_kernel);
+    assert_fails(gi_program_table_build(programs, NULL, NULL, &f.err), f.err, DRIVER,
+                 "bad.comp:3: ");
+    assert_says(f.err.message, "undeclared_thing");
     check(gi_gpu_check(f.gpu, "ending a test", &f.err), &f.err);
     drop_fixture(&f); // the driver's messages speak of the error
 }
@@ -41,55 +33,40 @@ TEST(program_errors_name_file_and_line)
 // A program that the driver refuses does not keep others from being built.
 TEST(programs_are_built_behind_a_refused_one)
 {
-    const struct gi_dispatch_table_params params = {0};
     struct gi_dispatch dispatch = {.label = "bad", .grid = {.size = {1, 1, 1}}};
     struct fixture f;
-    uint32_t good = 0;
-    (void)state;
     open_fixture(&f, "");
-    struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
-    struct gi_dispatch_table *table = gi_dispatch_table_create(f.gpu, programs, &params, &f.err);
-    check(gi_program_table_request_source(programs, "bad.comp", bad_kernel, NULL, 0,
-                                          &dispatch.program, &f.err) &&
-              gi_program_table_request_source(programs, "add.comp", add_kernel, wg_64, 1, &good,
-                                              &f.err),
-          &f.err);
+    struct gi_program_table *programs = make_programs(&f);
+    struct gi_dispatch_table *table = make_table(&f, programs, NULL);
+    dispatch.program = request(&f, programs, "bad.comp", bad_kernel);
+    const uint32_t good = request(&f, programs, "add.comp", add_kernel);
     gi_dispatch_table_record(table, &dispatch);
     assert_false(gi_program_table_build(programs, NULL, NULL, &f.err));
     check(gi_program_table_build(programs, NULL, NULL, &f.err), &f.err);
     assert_true(gi_program_name(programs, good) != 0);
     assert_fails(gi_dispatch_table_seal(table, &f.err), f.err, DRIVER, "bad.comp");
     assert_says(f.err.message, "undeclared_thing");
-    gi_dispatch_table_destroy(table);
-    gi_program_table_destroy(programs);
     drop_fixture(&f); // the driver's messages speak of the error
 }
 
 // Neither what the driver refuses nor what does not assemble, begun before or not.
 TEST(a_build_of_all_fails_for_none)
 {
-    static const char torn[] = "#include \"nowhere.glsl\"\n";
-    (void)state;
     for (int is_begun = 0; is_begun < 2; is_begun++) {
         struct fixture f;
-        uint32_t index[3];
         open_fixture(&f, "");
-        struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
-        check(gi_program_table_request_source(programs, "torn.comp", torn, NULL, 0, &index[0],
-                                              &f.err) &&
-                  gi_program_table_request_source(programs, "bad.comp", bad_kernel, NULL, 0,
-                                                  &index[1], &f.err) &&
-                  gi_program_table_request_source(programs, "add.comp", add_kernel, wg_64, 1,
-                                                  &index[2], &f.err) &&
-                  (!is_begun || gi_program_table_start(programs, &f.err)) &&
+        struct gi_program_table *programs = make_programs(&f);
+        const uint32_t torn = request(&f, programs, "torn.comp", "#include \"nowhere.glsl\"\n");
+        const uint32_t bad = request(&f, programs, "bad.comp", bad_kernel);
+        const uint32_t good = request(&f, programs, "add.comp", add_kernel);
+        check((!is_begun || gi_program_table_start(programs, &f.err)) &&
                   gi_program_table_build_all(programs, NULL, NULL, &f.err),
               &f.err);
-        assert_int_equal(gi_program_name(programs, index[0]), 0);
-        assert_non_null(strstr(gi_program_refusal(programs, index[0]), "nowhere.glsl"));
-        assert_int_equal(gi_program_name(programs, index[1]), 0);
-        assert_non_null(strstr(gi_program_refusal(programs, index[1]), "undeclared_thing"));
-        assert_true(gi_program_name(programs, index[2]) != 0);
-        gi_program_table_destroy(programs);
+        assert_int_equal(gi_program_name(programs, torn), 0);
+        assert_says(gi_program_refusal(programs, torn), "nowhere.glsl");
+        assert_int_equal(gi_program_name(programs, bad), 0);
+        assert_says(gi_program_refusal(programs, bad), "undeclared_thing");
+        assert_true(gi_program_name(programs, good) != 0);
         drop_fixture(&f); // the driver's messages speak of the error
     }
 }
@@ -107,22 +84,21 @@ TEST(program_build_can_be_cancelled_and_taken_up_again)
     struct fixture *f = *state;
     uint32_t index[3], n_calls = 0;
     struct gi_program_stats stats;
-    struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
+    struct gi_program_table *programs = make_programs(f);
     for (int32_t i = 0; i < 3; i++) {
         const struct gi_define defines[] = {{"WG_SIZE", 32 << i}};
         check(gi_program_table_request_source(programs, "add.comp", add_kernel, defines, 1,
                                               &index[i], &f->err),
               &f->err);
     }
-    assert_false(gi_program_table_build(programs, cancel_second, &n_calls, &f->err));
-    assert_int_equal(f->err.status, GLINFER_STATUS_CANCELLED);
+    assert_fails(gi_program_table_build(programs, cancel_second, &n_calls, &f->err), f->err,
+                 CANCELLED, "");
     check(gi_program_table_build(programs, NULL, NULL, &f->err), &f->err);
     gi_program_table_describe(programs, &stats);
     assert_int_equal(stats.n_programs, 3);
     assert_int_equal(stats.n_compiled, 3);
     assert_int_equal(stats.n_cached, 0);
     assert_true(gi_program_name(programs, index[2]) != 0);
-    gi_program_table_destroy(programs);
 }
 
 // A driver that fails to compile a program for once is asked again.
@@ -133,16 +109,11 @@ TEST(a_compile_that_fails_once_is_tried_again)
     assert_true(gi_settings_set(&f->settings, "GLINFER_FAULT", "compile:add.comp:1"));
     struct gi_program_table *programs = make_program(f, add_kernel, &index);
     assert_true(gi_program_name(programs, index) != 0);
-    gi_program_table_destroy(programs);
     assert_true(gi_settings_set(&f->settings, "GLINFER_FAULT", "compile:add.comp"));
-    programs = gi_program_table_create(f->gpu, &f->err);
-    check(
-        gi_program_table_request_source(programs, "add.comp", add_kernel, NULL, 0, &index, &f->err),
-        &f->err);
-    assert_false(gi_program_table_build(programs, NULL, NULL, &f->err));
-    assert_int_equal(f->err.status, GLINFER_STATUS_DRIVER);
+    programs = make_programs(f);
+    request(f, programs, "add.comp", add_kernel);
+    assert_fails(gi_program_table_build(programs, NULL, NULL, &f->err), f->err, DRIVER, "");
     assert_true(gi_settings_set(&f->settings, "GLINFER_FAULT", NULL));
-    gi_program_table_destroy(programs);
 }
 
 // Returns the byte offset of a uniform within its block; -1 if the program does not use it.
@@ -167,7 +138,6 @@ TEST(program_tells_uniform_offsets)
     assert_int_equal(uniform_offset(programs, index, "n"), 0);
     assert_int_equal(uniform_offset(programs, index, "addend"), 4);
     assert_int_equal(uniform_offset(programs, index, "no_such"), -1);
-    gi_program_table_destroy(programs);
 }
 
 TEST(equal_keys_share_a_program)
@@ -178,41 +148,27 @@ TEST(equal_keys_share_a_program)
     struct gi_program_key b = a;
     uint32_t first, second, third;
     b.defines[0].value = 32;
-    struct gi_program_table *programs = gi_program_table_create(f->gpu, &f->err);
+    struct gi_program_table *programs = make_programs(f);
     check(gi_program_table_request(programs, &a, &first, &f->err), &f->err);
     check(gi_program_table_request(programs, &b, &second, &f->err), &f->err);
     check(gi_program_table_request(programs, &a, &third, &f->err), &f->err);
     assert_int_equal(first, third);
     assert_int_not_equal(first, second);
-    assert_non_null(strstr(gi_program_label(programs, second), "WG_SIZE=32"));
+    assert_says(gi_program_label(programs, second), "WG_SIZE=32");
     b.quant = 12345;
-    assert_false(gi_program_table_request(programs, &b, &second, &f->err));
-    assert_int_equal(f->err.status, GLINFER_STATUS_UNSUPPORTED);
-    gi_program_table_destroy(programs);
+    assert_fails(gi_program_table_request(programs, &b, &second, &f->err), f->err, UNSUPPORTED, "");
 }
 
 //-- cache -----------------------------------------------------------------------------------------
 
-struct folder {
-    char path[64];
-};
-
-static void make_folder(struct folder *folder)
-{
-    snprintf(folder->path, sizeof(folder->path), "/tmp/program_table_test.XXXXXX");
-    assert_non_null(mkdtemp(folder->path));
-}
-
 // Writes the path of the one binary in the cache; returns how many there are.
-static uint32_t find_binary(const struct folder *folder, char *path, size_t size)
+static uint32_t find_binary(char *path, size_t size)
 {
-    char dir[128];
     uint32_t count = 0;
-    snprintf(dir, sizeof(dir), "%s/programs", folder->path);
-    DIR *stream = opendir(dir);
+    DIR *stream = opendir(temp_path("programs"));
     for (struct dirent *entry = stream ? readdir(stream) : NULL; entry; entry = readdir(stream)) {
         if (entry->d_name[0] != '.') {
-            snprintf(path, size, "%s/%s", dir, entry->d_name);
+            snprintf(path, size, "%s/%s", temp_path("programs"), entry->d_name);
             count++;
         }
     }
@@ -220,17 +176,6 @@ static uint32_t find_binary(const struct folder *folder, char *path, size_t size
         closedir(stream);
     }
     return count;
-}
-
-static void remove_folder(const struct folder *folder)
-{
-    char path[512];
-    while (find_binary(folder, path, sizeof(path)) > 0) {
-        unlink(path);
-    }
-    snprintf(path, sizeof(path), "%s/programs", folder->path);
-    rmdir(path);
-    rmdir(folder->path);
 }
 
 // Builds one program with the cache in dir; returns the warnings logged. The program must work.
@@ -245,7 +190,6 @@ static uint32_t build_cached(const char *dir, uint32_t n_cached)
     assert_int_equal(stats.n_cached, n_cached);
     assert_int_equal(stats.n_compiled, 1 - n_cached);
     assert_int_equal(uniform_offset(programs, index, "addend"), 4);
-    gi_program_table_destroy(programs);
     uint32_t n_warnings = f.n_warnings;
     // A refused binary may be reported as an error of ours; it is not.
     check(gi_gpu_check(f.gpu, "ending a test", &f.err), &f.err);
@@ -253,28 +197,22 @@ static uint32_t build_cached(const char *dir, uint32_t n_cached)
     return n_warnings;
 }
 
-static bool has_binaries(const struct fixture *f)
+// Skips the test where the device has no program binaries.
+static void need_binaries(const struct fixture *f)
 {
     if (gi_gpu_limits(f->gpu)->n_binary_formats == 0) {
-        printf("# skipped: no program binaries\n");
-        return false;
+        skip();
     }
-    return true;
 }
 
 TEST(cache_gives_back_what_was_compiled)
 {
-    struct folder folder;
     char path[512];
-    if (!has_binaries(*state)) {
-        skip();
-    }
-    make_folder(&folder);
-    assert_int_equal(build_cached(folder.path, 0), 0);
-    assert_int_equal(find_binary(&folder, path, sizeof(path)), 1);
-    assert_int_equal(build_cached(folder.path, 1), 0);
-    assert_int_equal(find_binary(&folder, path, sizeof(path)), 1);
-    remove_folder(&folder);
+    need_binaries(*state);
+    assert_int_equal(build_cached(temp_folder, 0), 0);
+    assert_int_equal(find_binary(path, sizeof(path)), 1);
+    assert_int_equal(build_cached(temp_folder, 1), 0);
+    assert_int_equal(find_binary(path, sizeof(path)), 1);
 }
 
 // Returns true if the cache has the program; else compiles it in steps.
@@ -282,13 +220,10 @@ static bool load_or_start(const char *dir)
 {
     struct fixture f;
     struct gi_program_stats stats;
-    uint32_t index;
     bool is_loaded = false;
     open_fixture(&f, dir);
-    struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
-    check(
-        gi_program_table_request_source(programs, "add.comp", add_kernel, wg_64, 1, &index, &f.err),
-        &f.err);
+    struct gi_program_table *programs = make_programs(&f);
+    const uint32_t index = request(&f, programs, "add.comp", add_kernel);
     for (int i = 0; i < 2; i++) { // the second time as the first
         check(gi_program_table_load(programs, &is_loaded, &f.err), &f.err);
     }
@@ -300,101 +235,59 @@ static bool load_or_start(const char *dir)
     assert_int_equal(stats.n_compiled, !is_loaded);
     assert_int_equal(stats.n_cached, is_loaded);
     assert_int_equal(uniform_offset(programs, index, "addend"), 4);
-    gi_program_table_destroy(programs);
     close_fixture(&f);
     return is_loaded;
 }
 
 TEST(programs_can_be_built_in_pieces)
 {
-    struct folder folder;
-    if (!has_binaries(*state)) {
-        skip();
-    }
-    make_folder(&folder);
-    assert_false(load_or_start(folder.path));
-    assert_true(load_or_start(folder.path));
-    remove_folder(&folder);
-}
-
-// Reads a small file whole; the caller frees it.
-static uint8_t *read_file(const char *path, size_t *size)
-{
-    struct stat info;
-    FILE *stream = fopen(path, "rb");
-    assert_non_null(stream);
-    assert_int_equal(fstat(fileno(stream), &info), 0);
-    *size = (size_t)info.st_size;
-    uint8_t *data = malloc(*size);
-    assert_int_equal(fread(data, 1, *size, stream), *size);
-    fclose(stream);
-    return data;
-}
-
-static void write_file(const char *path, const uint8_t *data, size_t size)
-{
-    FILE *stream = fopen(path, "wb");
-    assert_non_null(stream);
-    assert_int_equal(fwrite(data, 1, size, stream), size);
-    fclose(stream);
+    need_binaries(*state);
+    assert_false(load_or_start(temp_folder));
+    assert_true(load_or_start(temp_folder));
 }
 
 // A session that waits for a file looks at it ten times a second.
 TEST(a_damaged_file_is_spoken_of_once)
 {
-    struct folder folder;
     struct fixture f;
     char path[512];
-    uint32_t index;
     bool is_loaded = true;
-    if (!has_binaries(*state)) {
-        skip();
-    }
-    make_folder(&folder);
-    build_cached(folder.path, 0);
-    find_binary(&folder, path, sizeof(path));
-    write_file(path, (const uint8_t *)"torn", 4);
-    open_fixture(&f, folder.path);
-    struct gi_program_table *programs = gi_program_table_create(f.gpu, &f.err);
-    check(
-        gi_program_table_request_source(programs, "add.comp", add_kernel, wg_64, 1, &index, &f.err),
-        &f.err);
+    need_binaries(*state);
+    build_cached(temp_folder, 0);
+    find_binary(path, sizeof(path));
+    write_file(path, "torn", 4);
+    open_fixture(&f, temp_folder);
+    struct gi_program_table *programs = make_programs(&f);
+    request(&f, programs, "add.comp", add_kernel);
     for (int i = 0; i < 3; i++) {
         check(gi_program_table_load(programs, &is_loaded, &f.err), &f.err);
         assert_false(is_loaded);
     }
     assert_int_equal(f.n_useless, 1);
-    gi_program_table_destroy(programs);
     close_fixture(&f);
-    remove_folder(&folder);
 }
 
 TEST(cache_compiles_again_when_a_file_is_damaged)
 {
-    struct folder folder;
     char path[512];
     size_t size;
-    if (!has_binaries(*state)) {
-        skip();
-    }
-    make_folder(&folder);
-    build_cached(folder.path, 0);
-    find_binary(&folder, path, sizeof(path));
+    need_binaries(*state);
+    build_cached(temp_folder, 0);
+    find_binary(path, sizeof(path));
     uint8_t *sound = read_file(path, &size);
     static const size_t cuts[] = {0, 1, 47, 48, 49};
     for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
         write_file(path, sound, cuts[i]);
-        build_cached(folder.path, 0);
+        build_cached(temp_folder, 0);
     }
     for (size_t i = 0; i < 60; i += 5) {
         sound[i] ^= 0x40;
         write_file(path, sound, size);
         sound[i] ^= 0x40;
-        build_cached(folder.path, 0);
+        build_cached(temp_folder, 0);
     }
-    build_cached(folder.path, 1);
+    build_cached(temp_folder, 1);
     free(sound);
-    remove_folder(&folder);
 }
 
 // The header of a cache file: see program_cache.c.
@@ -406,16 +299,12 @@ struct cache_header {
 
 TEST(cache_compiles_again_when_the_driver_refuses)
 {
-    struct folder folder;
     struct cache_header header;
     char path[512];
     size_t size;
-    if (!has_binaries(*state)) {
-        skip();
-    }
-    make_folder(&folder);
-    build_cached(folder.path, 0);
-    find_binary(&folder, path, sizeof(path));
+    need_binaries(*state);
+    build_cached(temp_folder, 0);
+    find_binary(path, sizeof(path));
     uint8_t *data = read_file(path, &size);
     memset(data + sizeof(header), 0x5a, size - sizeof(header));
     memcpy(&header, data, sizeof(header));
@@ -423,25 +312,18 @@ TEST(cache_compiles_again_when_the_driver_refuses)
     gi_hash_add(&header.hash, data + sizeof(header), header.size);
     memcpy(data, &header, sizeof(header));
     write_file(path, data, size);
-    build_cached(folder.path, 0);
-    build_cached(folder.path, 1);
+    build_cached(temp_folder, 0);
+    build_cached(temp_folder, 1);
     free(data);
-    remove_folder(&folder);
 }
 
 TEST(cache_warns_once_when_it_cannot_write)
 {
-    struct folder folder;
     struct rlimit old, tiny;
     char path[512];
-    if (!has_binaries(*state)) {
-        skip();
-    }
-    make_folder(&folder);
-    snprintf(path, sizeof(path), "%s/file", folder.path);
-    write_file(path, (const uint8_t *)"x", 1);
-    assert_int_equal(build_cached(path, 0), 1);
-    unlink(path);
+    need_binaries(*state);
+    write_file(temp_path("file"), "x", 1);
+    assert_int_equal(build_cached(temp_path("file"), 0), 1);
 
     // A full disk.
     signal(SIGXFSZ, SIG_IGN);
@@ -449,11 +331,10 @@ TEST(cache_warns_once_when_it_cannot_write)
     tiny = old;
     tiny.rlim_cur = 64;
     setrlimit(RLIMIT_FSIZE, &tiny);
-    uint32_t n_warnings = build_cached(folder.path, 0);
+    uint32_t n_warnings = build_cached(temp_folder, 0);
     setrlimit(RLIMIT_FSIZE, &old);
     assert_int_equal(n_warnings, 1);
-    assert_int_equal(find_binary(&folder, path, sizeof(path)), 0);
-    remove_folder(&folder);
+    assert_int_equal(find_binary(path, sizeof(path)), 0);
 }
 
 // Drivers report what does not compile, as some of these tests want it.
@@ -463,10 +344,9 @@ static int close_group(void **state)
     return 0;
 }
 
-int main(void)
+static int close_test(void **state)
 {
-    if (!has_device()) {
-        return SKIPPED;
-    }
-    return run_listed(setup_fixture, close_group, NULL, NULL);
+    return finish_test(state) || remove_temp_folder(state);
 }
+
+RUN_TESTS_EACH(setup_fixture, close_group, make_temp_folder, close_test)

@@ -7,56 +7,37 @@
 #include "ops/sample/sample.h"
 #include "persistent/persistent_upgrade.h"
 #include "tests/data/test_data.h"
-#include "tests/golden/fixture/tiny_model.h"
+#include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
 
 #include <string.h>
 
 enum { N_CTX = 512, MAX_COUNTERS = 256 };
 
-struct fixture {
-    struct tiny_model tiny;
-    struct glinfer_session *session;
-    uint32_t ready; // tables at the first token
-    bool is_lost;
-};
+static struct glinfer_session *session; // of a test
 
-static int open_fixture(void **state)
+static int create_session(void **state)
 {
-    static struct fixture f;
-    *state = &f;
-    return tiny_model_open(&f.tiny, test_data("data/models/tiny-q4_0.gguf"), NULL) ? 0 : -1;
-}
-
-static int close_fixture(void **state)
-{
-    struct fixture *f = *state;
-    tiny_model_close(&f->tiny);
-    return 0;
-}
-
-static int open_session(void **state)
-{
-    struct fixture *f = *state;
+    const struct tiny_model *tiny = *state;
     const struct glinfer_session_params params = PARAMS(session, .n_ctx = N_CTX);
-    f->session = glinfer_session_create(f->tiny.model, &params, NULL);
-    return f->session ? 0 : -1;
+    session = glinfer_session_create(tiny->model, &params, NULL);
+    return session ? 0 : -1;
 }
 
-static int close_session(void **state)
+static int destroy_session(void **state)
 {
-    struct fixture *f = *state;
-    glinfer_session_destroy(&f->session);
+    (void)state;
+    glinfer_session_destroy(&session);
     return 0;
 }
 
-static struct glinfer_generate_params ask(int32_t n_predict)
+// Answers by n greedy tokens.
+static struct answer must_answer(int n)
 {
-    static const int32_t prompt[] = {72, 101, 108, 108, 111};
-    const struct glinfer_generate_params params =
-        PARAMS(generate, .prompt = prompt, .n_prompt = sizeof(prompt) / sizeof(prompt[0]),
-               .n_predict = n_predict, .ignore_eos = true);
-    return params;
+    struct answer answer = {0};
+    answer_more(session, prompt, 5, n, &answer);
+    assert_int_equal(answer.n, n);
+    return answer;
 }
 
 // Opens a model under settings in place of the environment's.
@@ -83,33 +64,20 @@ static struct gi_settings ask_for_persistent(void)
             .is_set = true, .takeover = GI_TAKEOVER_AT_ONCE, .n_groups = 1, .group_size = 128}};
 }
 
-//-- logits that come before the choice
-//-------------------------------------------------------------
-
-struct ids {
-    int32_t ids[64];
-    uint32_t n;
-};
-
-static bool note_id(void *user, const struct glinfer_token *token)
-{
-    struct ids *ids = user;
-    ids->ids[ids->n++] = token->id;
-    return true;
-}
+//-- logits that come before the choice ------------------------------------------------------------
 
 // Answers in JSON with penalties, on a device that passes for one of hardware if is_early: the
 // logits of a step are then submitted before the token before them is read.
-static struct ids answer_in_json(struct glinfer_session *session, bool is_early)
+static struct answer answer_in_json(struct glinfer_session *own, bool is_early)
 {
     struct gi_platform_info *platform =
-        (struct gi_platform_info *)gi_gpu_platform(gi_session_gpu(session));
+        (struct gi_platform_info *)gi_gpu_platform(gi_session_gpu(own));
     const bool was_software = platform->is_software;
-    struct glinfer_generate_params params = ask(40);
+    struct answer answer = {0};
+    struct glinfer_generate_params params = ask(prompt, 5, 40, &answer);
     struct glinfer_grammar grammar;
     struct glinfer_samplers samplers;
     struct glinfer_error err = {0};
-    struct ids ids = {0};
     glinfer_grammar_init(&grammar);
     glinfer_samplers_init(&samplers);
     grammar.json_schema = "{\"type\":\"array\",\"items\":{\"enum\":[\"a\",\"bc\",17]},"
@@ -120,24 +88,21 @@ static struct ids answer_in_json(struct glinfer_session *session, bool is_early)
     params.seed = 5;
     params.grammar = &grammar;
     params.samplers = &samplers;
-    params.on_token = note_id;
-    params.token_user = &ids;
     platform->is_software = was_software && !is_early;
-    const bool ok = glinfer_generate(session, &params, NULL, &err);
+    const bool ok = glinfer_generate(own, &params, NULL, &err);
     platform->is_software = was_software;
     must(ok, &err);
-    glinfer_session_reset(session);
-    return ids;
+    return answer;
 }
 
 // Early or late, in many dispatches, in one, or in one that is given up again and again.
 TEST(early_logits_change_no_token)
 {
-    struct fixture *f = *state;
-    const struct ids late = answer_in_json(f->session, false);
-    const struct ids early = answer_in_json(f->session, true);
+    const struct answer late = answer_in_json(session, false);
+    glinfer_session_reset(session);
+    const struct answer early = answer_in_json(session, true);
     assert_true(late.n > 5);
-    assert_memory_equal(&early, &late, sizeof(late));
+    assert_same(&early, &late);
     for (int has_faults = 0; has_faults < 2; has_faults++) {
         struct gi_settings settings = ask_for_persistent();
         struct tiny_model tiny = {0};
@@ -145,11 +110,11 @@ TEST(early_logits_change_no_token)
         settings.dispatch.has_spins = has_faults;
         open_under(&tiny, test_data("data/models/tiny-q4_0.gguf"), &settings, (struct gi_log){0});
         const struct glinfer_session_params params = PARAMS(session, .n_ctx = N_CTX);
-        struct glinfer_session *session = glinfer_session_create(tiny.model, &params, NULL);
-        assert_non_null(session);
-        const struct ids found = answer_in_json(session, true);
-        assert_memory_equal(&found, &late, sizeof(late));
-        glinfer_session_destroy(&session);
+        struct glinfer_session *own = glinfer_session_create(tiny.model, &params, NULL);
+        assert_non_null(own);
+        const struct answer found = answer_in_json(own, true);
+        assert_same(&found, &late);
+        glinfer_session_destroy(&own);
         tiny_model_close(&tiny);
     }
 }
@@ -162,49 +127,44 @@ TEST(a_program_that_is_refused_fails_no_answer_without_it)
     static const char bad[] = "layout(local_size_x = 1) in;\n"
                               "void main()\n"
                               "{ undeclared_thing = 1; }\n";
-    struct fixture *f = *state;
-    const struct glinfer_generate_params params = ask(4);
     struct glinfer_error err = {0};
     uint32_t index;
-    must(gi_program_table_request_source(f->session->tables.recorder.programs, "bad.comp", bad,
-                                         NULL, 0, &index, &err),
+    must(gi_program_table_request_source(session->tables.recorder.programs, "bad.comp", bad, NULL,
+                                         0, &index, &err),
          &err);
-    must(glinfer_generate(f->session, &params, NULL, &err), &err);
-    assert_int_equal(gi_program_name(f->session->tables.recorder.programs, index), 0);
+    must_answer(4);
+    assert_int_equal(gi_program_name(session->tables.recorder.programs, index), 0);
 }
 
 //-- what is needed --------------------------------------------------------------------------------
 
 static bool note_ready(void *user, const struct glinfer_token *token)
 {
-    struct fixture *f = user;
-    f->ready = f->ready ? f->ready : f->session->tables.ready;
+    uint32_t *ready = user; // tables at the first token
+    *ready = *ready ? *ready : session->tables.ready;
     (void)token;
     return true;
 }
 
 TEST(nothing_is_compiled_in_the_middle_of_an_answer)
 {
-    struct fixture *f = *state;
-    struct glinfer_error err = {0};
-    struct glinfer_generate_params params = ask(8);
-    f->ready = 0;
+    uint32_t ready = 0;
+    struct glinfer_generate_params params = ask(prompt, 5, 8, NULL);
     params.on_token = note_ready;
-    params.token_user = f;
-    must(glinfer_generate(f->session, &params, NULL, &err), &err);
-    assert_true(f->ready & 1u << GI_LIST_STEP);
-    assert_int_equal(f->session->tables.ready, f->ready);
+    params.token_user = &ready;
+    must_generate(session, &params);
+    assert_true(ready & 1u << GI_LIST_STEP);
+    assert_int_equal(session->tables.ready, ready);
 }
 
 TEST(preparing_compiles_all_that_an_answer_needs)
 {
-    struct fixture *f = *state;
     struct glinfer_error err = {0};
-    const struct glinfer_generate_params params = ask(8);
-    must(glinfer_session_prepare(f->session, &params, NULL, &err), &err);
-    const uint32_t ready = f->session->tables.ready;
-    must(glinfer_generate(f->session, &params, NULL, &err), &err);
-    assert_int_equal(f->session->tables.ready, ready);
+    const struct glinfer_generate_params params = ask(prompt, 5, 8, NULL);
+    must(glinfer_session_prepare(session, &params, NULL, &err), &err);
+    const uint32_t ready = session->tables.ready;
+    must_answer(8);
+    assert_int_equal(session->tables.ready, ready);
 }
 
 //-- how steps end ---------------------------------------------------------------------------------
@@ -230,7 +190,7 @@ TEST(a_step_ends_as_its_settings_ask)
 //-- what is given up ------------------------------------------------------------------------------
 
 // Returns the counters of attention (0) and of sampling (1), which are zero between steps.
-static struct gi_range counters_of(const struct glinfer_session *session, int which)
+static struct gi_range counters_of(int which)
 {
     const struct gi_attention_scratch *scratch = &session->tables.graph.attention;
     const struct gi_logits *logits = &session->tables.graph.logits;
@@ -241,24 +201,24 @@ static struct gi_range counters_of(const struct glinfer_session *session, int wh
     return range;
 }
 
-static void spoil_counters(struct glinfer_session *session)
+static void spoil_counters(void)
 {
     uint32_t counters[MAX_COUNTERS];
     struct glinfer_error err = {0};
     memset(counters, 1, sizeof(counters));
     for (int i = 0; i < 2; i++) {
-        const struct gi_range range = counters_of(session, i);
+        const struct gi_range range = counters_of(i);
         must(gi_runner_fill(&session->runner, &range, counters, range.size, &err), &err);
     }
 }
 
-static void assert_counters_are_zero(struct glinfer_session *session)
+static void assert_counters_are_zero(void)
 {
     static const uint32_t zeros[MAX_COUNTERS];
     uint32_t counters[MAX_COUNTERS];
     struct glinfer_error err = {0};
     for (int i = 0; i < 2; i++) {
-        const struct gi_range range = counters_of(session, i);
+        const struct gi_range range = counters_of(i);
         must(gi_buffer_read(range.buffer, gi_session_gpu(session), range.offset, counters,
                             range.size, &err),
              &err);
@@ -270,15 +230,14 @@ static void assert_counters_are_zero(struct glinfer_session *session)
 // multi-dispatch steps start from zero.
 TEST(steps_that_are_given_up_leave_no_counter)
 {
-    struct fixture *f = *state;
     struct gi_platform_saved saved;
     struct glinfer_error err = {0};
-    must(gi_session_enter(f->session, &saved, &err), &err);
-    assert_counters_are_zero(f->session); // as a session begins
-    spoil_counters(f->session);
-    must(gi_step_executors_settle(f->session, true, &err), &err);
-    assert_counters_are_zero(f->session);
-    gi_session_leave(f->session, &saved);
+    must(gi_session_enter(session, &saved, &err), &err);
+    assert_counters_are_zero(); // as a session begins
+    spoil_counters();
+    must(gi_step_executors_settle(session, true, &err), &err);
+    assert_counters_are_zero();
+    gi_session_leave(session, &saved);
 }
 
 struct faulty {
@@ -300,95 +259,70 @@ static struct gi_range fault_of(const struct gi_executor *self)
 
 // Leaves a chain in flight that was given up half-way, as an answer does that ends by a stop string
 // while its next chain runs.
-static void leave_faulty_chain(struct glinfer_session *session)
+static void leave_faulty_chain(void)
 {
     static const struct gi_executor_class class = {.submit = submit_nothing, .fault = fault_of};
     const struct gi_chain chain = {.n_past = 0, .n_tokens = 1, .n_steps = 1};
-    struct faulty faulty = {{&class}, counters_of(session, 1)}; // any word that is not zero
+    struct faulty faulty = {{&class}, counters_of(1)}; // any word that is not zero
     struct gi_platform_saved saved;
     struct glinfer_error err = {0};
     must(gi_session_enter(session, &saved, &err), &err);
-    spoil_counters(session);
+    spoil_counters();
     must(gi_runner_begin(&session->runner, &err), &err);
     must(gi_runner_submit(&session->runner, &faulty.base, &chain, 0, &err), &err);
     gi_session_leave(session, &saved);
 }
 
-enum { N_ANSWER = 8 };
-
-struct answer {
-    int32_t ids[N_ANSWER];
-    int n;
-};
-
-static bool note_token(void *user, const struct glinfer_token *token)
-{
-    struct answer *answer = user;
-    if (token->id >= 0 && answer->n < N_ANSWER) {
-        answer->ids[answer->n++] = token->id;
-    }
-    return true;
-}
-
-static struct answer must_answer(struct glinfer_session *session)
-{
-    struct answer answer = {.n = 0};
-    struct glinfer_generate_params params = ask(N_ANSWER);
-    struct glinfer_error err = {0};
-    params.on_token = note_token;
-    params.token_user = &answer;
-    must(glinfer_generate(session, &params, NULL, &err), &err);
-    assert_int_equal(answer.n, N_ANSWER);
-    return answer;
-}
-
 TEST(a_fault_that_no_answer_waited_for_changes_no_token)
 {
-    struct fixture *f = *state;
     struct gi_platform_saved saved;
     struct glinfer_error err = {0};
-    const struct answer expected = must_answer(f->session);
-    glinfer_session_reset(f->session);
-    leave_faulty_chain(f->session);
-    const struct answer found = must_answer(f->session);
-    assert_memory_equal(&found, &expected, sizeof(found));
-    must(gi_session_enter(f->session, &saved, &err), &err);
-    assert_counters_are_zero(f->session);
-    gi_session_leave(f->session, &saved);
+    const struct answer expected = must_answer(8);
+    glinfer_session_reset(session);
+    leave_faulty_chain();
+    const struct answer found = must_answer(8);
+    assert_same(&found, &expected);
+    must(gi_session_enter(session, &saved, &err), &err);
+    assert_counters_are_zero();
+    gi_session_leave(session, &saved);
 }
 
+static bool is_lost;
+
+// user: the session.
 static void lose_gpu(void *user, enum glinfer_log_level level, const char *message)
 {
-    struct fixture *f = user;
+    struct glinfer_session **own = user;
     (void)level;
     if (strstr(message, "was given up")) {
-        gi_gpu_lose(gi_session_gpu(f->session), "recovering", "the test says so", NULL);
-        f->is_lost = true;
+        gi_gpu_lose(gi_session_gpu(*own), "recovering", "the test says so", NULL);
+        is_lost = true;
     }
 }
 
 // The persistent executor is gone by then.
 TEST(a_gpu_that_is_lost_after_a_fault_is_an_error)
 {
-    struct fixture f = {.ready = 0};
+    struct tiny_model tiny = {0};
+    struct glinfer_session *own = NULL;
     struct gi_settings settings = ask_for_persistent();
-    const struct glinfer_generate_params asked = ask(8);
+    struct answer answer = {0};
+    const struct glinfer_generate_params asked = ask(prompt, 5, 8, &answer);
     struct glinfer_stats stats = {.struct_size = sizeof(stats)};
     struct glinfer_error err = {0};
     settings.dispatch.has_spins = true; // none: each wait is a fault
-    open_under(&f.tiny, test_data("data/models/tiny-q4_0.gguf"), &settings,
-               (struct gi_log){lose_gpu, &f});
+    open_under(&tiny, test_data("data/models/tiny-q4_0.gguf"), &settings,
+               (struct gi_log){lose_gpu, &own});
     const struct glinfer_session_params params = PARAMS(session, .n_ctx = N_CTX);
-    f.session = glinfer_session_create(f.tiny.model, &params, &err);
-    must(f.session != NULL, &err);
-    assert_false(glinfer_generate(f.session, &asked, &stats, &err));
-    assert_true(f.is_lost);
-    assert_int_equal(err.status, GLINFER_STATUS_GPU_LOST);
-    assert_int_equal(stats.dispatch, gi_gpu_limits(gi_session_gpu(f.session))->is_indirect
+    own = glinfer_session_create(tiny.model, &params, &err);
+    must(own != NULL, &err);
+    assert_fails(glinfer_generate(own, &asked, &stats, &err), err, GPU_LOST, "");
+    assert_true(is_lost);
+    assert_int_equal(stats.dispatch, gi_gpu_limits(gi_session_gpu(own))->is_indirect
                                          ? GLINFER_DISPATCH_INDIRECT
                                          : GLINFER_DISPATCH_DIRECT);
-    glinfer_session_destroy(&f.session);
-    tiny_model_close(&f.tiny);
+    glinfer_session_destroy(&own);
+    tiny_model_close(&tiny);
 }
 
 //-- contexts --------------------------------------------------------------------------------------
@@ -402,16 +336,16 @@ static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
     open_under(&tiny, path, &settings, (struct gi_log){0});
     const struct glinfer_session_params params =
         PARAMS(session, .n_ctx = n_ctx, .n_batch = n_batch);
-    struct glinfer_session *session = glinfer_session_create(tiny.model, &params, &err);
-    must(session != NULL, &err);
+    struct glinfer_session *own = glinfer_session_create(tiny.model, &params, &err);
+    must(own != NULL, &err);
     struct gi_gpu *gpu = tiny.model->device->gpu;
     struct gi_platform_saved saved;
     must(gi_gpu_enter(gpu, &saved, &err), &err);
-    const struct gi_hash *found = gi_step_executors_key(session, GI_STEP_END_GREEDY);
+    const struct gi_hash *found = gi_step_executors_key(own, GI_STEP_END_GREEDY);
     assert_non_null(found);
     const struct gi_hash key = *found;
     gi_gpu_leave(gpu, &saved);
-    glinfer_session_destroy(&session);
+    glinfer_session_destroy(&own);
     tiny_model_close(&tiny);
     return key;
 }
@@ -435,35 +369,13 @@ TEST(one_program_serves_every_context)
 // on NVIDIA.
 TEST(cache_and_lists_share_a_buffer)
 {
-    const struct fixture *f = *state;
-    const struct gi_buffer *buffer = f->session->tables.ranges[GI_SESSION_STATE].buffer;
+    const struct tiny_model *tiny = *state;
+    const struct gi_buffer *buffer = session->tables.ranges[GI_SESSION_STATE].buffer;
     assert_non_null(buffer);
-    assert_ptr_equal(f->session->tables.ranges[GI_SESSION_VECTORS].buffer, buffer);
-    for (uint32_t i = 0; i < f->tiny.model->hparams.n_layer; i++) {
-        assert_ptr_equal(f->session->sequence.cache[i].range.buffer, buffer);
+    assert_ptr_equal(session->tables.ranges[GI_SESSION_VECTORS].buffer, buffer);
+    for (uint32_t i = 0; i < tiny->model->hparams.n_layer; i++) {
+        assert_ptr_equal(session->sequence.cache[i].range.buffer, buffer);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(early_logits_change_no_token, open_session, close_session),
-        cmocka_unit_test_setup_teardown(a_program_that_is_refused_fails_no_answer_without_it,
-                                        open_session, close_session),
-        cmocka_unit_test_setup_teardown(nothing_is_compiled_in_the_middle_of_an_answer,
-                                        open_session, close_session),
-        cmocka_unit_test_setup_teardown(preparing_compiles_all_that_an_answer_needs, open_session,
-                                        close_session),
-        cmocka_unit_test_setup_teardown(a_step_ends_as_its_settings_ask, open_session,
-                                        close_session),
-        cmocka_unit_test_setup_teardown(cache_and_lists_share_a_buffer, open_session,
-                                        close_session),
-        cmocka_unit_test(one_program_serves_every_context),
-        cmocka_unit_test_setup_teardown(steps_that_are_given_up_leave_no_counter, open_session,
-                                        close_session),
-        cmocka_unit_test_setup_teardown(a_fault_that_no_answer_waited_for_changes_no_token,
-                                        open_session, close_session),
-        cmocka_unit_test(a_gpu_that_is_lost_after_a_fault_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
-}
+RUN_TESTS_EACH(open_tiny_model, close_tiny_model, create_session, destroy_session)
