@@ -42,7 +42,3 @@ struct gi_jinja_output {
 bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *input,
                      struct gi_jinja_output *output, struct glinfer_error *err);
 void gi_jinja_output_finish(struct gi_jinja_output *output);
-
-// Writes today's local date as strftime has it, in English, and a 0; nothing where there is no
-// room.
-void gi_jinja_today(const char *format, char *out, size_t capacity);

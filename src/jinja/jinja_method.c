@@ -321,31 +321,27 @@ static struct gi_jinja_value call_namespace(const struct gi_jinja_call *call)
     return value;
 }
 
-void gi_jinja_today(const char *format, char *out, size_t capacity)
-{
-    const time_t now = time(NULL);
-    struct tm local;
-    const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    const bool is_known = c_locale != (locale_t)0 && localtime_r(&now, &local);
-    if (!is_known || !strftime_l(out, capacity, format, &local, c_locale)) {
-        out[0] = 0;
-    }
-    if (c_locale != (locale_t)0) {
-        freelocale(c_locale);
-    }
-}
-
+// Returns today's local date as strftime has it, in English; nothing where it has no room.
 static struct gi_jinja_value call_today(const struct gi_jinja_call *call)
 {
     char format[128] = "", today[256];
     const struct gi_jinja_string *text = gi_jinja_string_argument(call, 0);
+    const time_t now = time(NULL);
+    struct tm local;
     if (!text || text->size >= sizeof(format)) {
         return gi_jinja_refuse(call->pool, "a date has no format");
     }
     if (text->size) {
         memcpy(format, text->data, text->size);
     }
-    gi_jinja_today(format, today, sizeof(today));
+    const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const bool is_known = c_locale != (locale_t)0 && localtime_r(&now, &local);
+    if (!is_known || !strftime_l(today, sizeof(today), format, &local, c_locale)) {
+        today[0] = 0;
+    }
+    if (c_locale != (locale_t)0) {
+        freelocale(c_locale);
+    }
     return gi_jinja_value_of(gi_jinja_copy(call->pool, gi_jinja_string_of(today)));
 }
 

@@ -1,7 +1,6 @@
 #include "tokenizer/tokenizer.h"
 
 #include "base/array.h"
-#include "tokenizer/chat/chat_template.h"
 #include "tokenizer/tokenizer_impl.h"
 
 #include <ctype.h>
@@ -153,7 +152,6 @@ static bool build_tokenizer(struct gi_tokenizer *tokenizer, const struct gi_voca
                          err)) {
         return false;
     }
-    gi_chat_init(&tokenizer->chat, vocab->chat_template);
     tokenizer->state = tokenizer->model->create(tokenizer, vocab, err);
     if (!tokenizer->state) {
         return false;
@@ -162,7 +160,7 @@ static bool build_tokenizer(struct gi_tokenizer *tokenizer, const struct gi_voca
     decode_tokens(tokenizer);
     init_ends(tokenizer, vocab);
     return gi_pair_template_init(&tokenizer->pair, vocab->pair_template, err) &&
-           gi_chat_template_init(tokenizer, vocab->chat_template, err);
+           gi_chat_init(tokenizer, vocab->chat_template, err);
 }
 
 struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct glinfer_error *err)

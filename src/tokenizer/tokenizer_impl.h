@@ -62,12 +62,6 @@ struct gi_segments {
     size_t count, capacity;
 };
 
-// Writes a conversation in the chat's format, which there is, as segments that point into it. Fails
-// with NO_MEMORY; then, too, there may be segments.
-bool gi_chat_write(const struct gi_tokenizer *tokenizer, const struct glinfer_message *messages,
-                   size_t n_messages, enum glinfer_chat_end end, struct gi_segments *segments,
-                   struct glinfer_error *err);
-
 // Appends the ids of the segments as if they were one text: words and user-defined tokens may cross
 // the seams. add_bos, add_eos: put them around the text if the vocabulary asks for it.
 bool gi_tokenizer_encode_segments(const struct gi_tokenizer *tokenizer,

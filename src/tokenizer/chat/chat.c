@@ -35,24 +35,27 @@ static const struct gi_chat_format *find_format(struct gi_text jinja)
     return NULL;
 }
 
-static void set_format(struct gi_chat *chat, const struct gi_chat_format *format)
+// Takes a format, or none, in place of all that was known.
+static bool choose(struct gi_chat *chat, const struct gi_chat_format *format,
+                   struct glinfer_error *err)
 {
+    gi_chat_finish(chat);
+    chat->has_template = true;
     chat->format = format;
-    if (format && format->date_format) {
-        gi_jinja_today(format->date_format, chat->date, sizeof(chat->date));
-    }
+    chat->plain = format ? gi_jinja_create(format->jinja, strlen(format->jinja), err) : NULL;
+    return !format || chat->plain;
 }
 
-void gi_chat_init(struct gi_chat *chat, struct gi_text jinja)
+bool gi_chat_init(struct gi_tokenizer *tokenizer, struct gi_text jinja, struct glinfer_error *err)
 {
-    chat->has_template = jinja.size != 0;
-    set_format(chat, find_format(jinja));
+    return jinja.size == 0 || (choose(&tokenizer->chat, find_format(jinja), err) &&
+                               gi_chat_template_init(tokenizer, jinja, err));
 }
 
 void gi_chat_finish(struct gi_chat *chat)
 {
-    free((char *)chat->default_system.data);
     gi_jinja_destroy(chat->jinja);
+    gi_jinja_destroy(chat->plain);
     memset(chat, 0, sizeof(*chat));
 }
 
@@ -83,28 +86,16 @@ static void list_names(char *names, size_t size)
     }
 }
 
-// Takes a Jinja text in place of the file's.
-static bool set_jinja(struct gi_tokenizer *tokenizer, struct gi_text jinja,
-                      struct glinfer_error *err)
-{
-    struct gi_chat *chat = &tokenizer->chat;
-    gi_chat_finish(chat);
-    gi_chat_init(chat, jinja);
-    if (!gi_chat_template_init(tokenizer, jinja, err)) {
-        return false;
-    }
-    return chat->format || chat->jinja ||
-           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "cannot run the chat template: %s",
-                        chat->fault);
-}
-
 bool gi_tokenizer_set_template(struct gi_tokenizer *tokenizer, const char *name,
                                struct glinfer_error *err)
 {
     struct gi_chat *chat = &tokenizer->chat;
     size_t i = 0;
     if (strstr(name, "{%") || strstr(name, "{{")) {
-        return set_jinja(tokenizer, (struct gi_text){name, strlen(name)}, err);
+        return gi_chat_init(tokenizer, gi_text_of(name), err) &&
+               (chat->format || chat->jinja ||
+                gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "cannot run the chat template: %s",
+                             chat->fault));
     }
     while (gi_tokenizer_template_at(i) && strcmp(gi_tokenizer_template_at(i), name) != 0) {
         i++;
@@ -116,12 +107,7 @@ bool gi_tokenizer_set_template(struct gi_tokenizer *tokenizer, const char *name,
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "unknown chat template '%.64s'; the known ones are: %s", name, names);
     }
-    if (format != chat->format) {
-        gi_chat_finish(chat);
-        set_format(chat, format);
-    }
-    chat->has_template = true;
-    return true;
+    return format == chat->format || choose(chat, format, err);
 }
 
 //-- encode ------------------------------------------------------------------------------------
@@ -158,8 +144,7 @@ static bool check_places(const struct gi_chat *chat, const struct glinfer_messag
                          size_t n_messages, struct glinfer_error *err)
 {
     for (size_t i = 0; i < n_messages; i++) {
-        if (i && chat->format->place != GI_CHAT_PLACE_TURN &&
-            strcmp(messages[i].role, "system") == 0) {
+        if (i && chat->format->is_system_first && strcmp(messages[i].role, "system") == 0) {
             return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                                 "message %zu has the role 'system'; the chat template %s has a "
                                 "place for it only before all others",
@@ -173,12 +158,8 @@ static bool encode_format(const struct gi_tokenizer *tokenizer,
                           const struct glinfer_message *messages, size_t n_messages,
                           enum glinfer_chat_end end, struct gi_ids *ids, struct glinfer_error *err)
 {
-    struct gi_segments segments = {0};
-    bool is_done = check_places(&tokenizer->chat, messages, n_messages, err) &&
-                   gi_chat_write(tokenizer, messages, n_messages, end, &segments, err) &&
-                   gi_tokenizer_encode_segments(tokenizer, &segments, true, false, ids, err);
-    free(segments.data);
-    return is_done;
+    return check_places(&tokenizer->chat, messages, n_messages, err) &&
+           gi_chat_template_encode(tokenizer, true, messages, n_messages, end, ids, err);
 }
 
 // Writes with the file's own template; a conversation that it refuses, with its format.
@@ -198,7 +179,7 @@ bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
     if (!chat->jinja) {
         return encode_format(tokenizer, messages, n_messages, end, ids, err);
     }
-    if (gi_chat_template_encode(tokenizer, messages, n_messages, end, ids, &own)) {
+    if (gi_chat_template_encode(tokenizer, false, messages, n_messages, end, ids, &own)) {
         return true;
     }
     if (own.status == GLINFER_STATUS_INVALID_ARGUMENT && chat->format) {
@@ -254,7 +235,7 @@ bool gi_tokenizer_encode_chat_json(const struct gi_tokenizer *tokenizer,
                                    struct glinfer_error *err)
 {
     struct glinfer_error own = {0};
-    if (!tokenizer->chat.jinja) {
+    if (!tokenizer->chat.jinja || tokenizer->chat.answer[0]) {
         return encode_plain_json(tokenizer, chat, ids, err);
     }
     if (gi_chat_template_encode_json(tokenizer, chat, ids, &own)) {

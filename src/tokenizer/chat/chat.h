@@ -11,14 +11,14 @@ struct gi_jinja;
 
 struct gi_chat {
     const struct gi_chat_format *format; // NULL: no template, or one that is not recognised
-    struct gi_jinja *jinja;              // NULL: it cannot be run, or is not the file's; owned
-    char fault[256];                     // why the file's cannot be run, if so
+    struct gi_jinja *plain;              // writes the format; NULL without one; owned
+    struct gi_jinja *jinja; // the file's; NULL: it cannot be run, or is not used; owned
+    char answer[64];        // begins an answer, if the file's template forgets to
+    char fault[256];        // why the file's cannot be run, if so
     bool has_template;
-    bool has_default_system;
-    struct gi_text default_system; // stands for a missing system message; owned
-    char date[64];                 // of the day the format was chosen, if it writes one
 };
 
-// Recognises the Jinja text of a file; an empty text counts as missing.
-void gi_chat_init(struct gi_chat *chat, struct gi_text jinja);
+// Recognises the Jinja text of a file and tries it; an empty text counts as missing. Called last
+// when a tokenizer is built. Fails with NO_MEMORY.
+bool gi_chat_init(struct gi_tokenizer *tokenizer, struct gi_text jinja, struct glinfer_error *err);
 void gi_chat_finish(struct gi_chat *chat);

@@ -1,24 +1,23 @@
-// Runs a file's own chat template, and compares what it writes with the format it was recognised
-// as.
+// Runs chat templates: a file's own, which is compared with the format that it was recognised as,
+// and those of the formats.
 #pragma once
 
-#include "tokenizer/tokenizer_impl.h"
+#include "tokenizer/tokenizer.h"
 
 // Takes the Jinja text for the tokenizer's chats if it can be run and writes a user's message.
-// Drops a format that writes a short conversation otherwise; keeps the format and drops the
-// template if that only forgets to begin the answer. Takes the default system message from what the
-// template writes, and the control token after an answer as one that ends answers. Called last
-// when a tokenizer is built. Fails with NO_MEMORY.
+// Drops a format that writes a short conversation otherwise; if the text only forgets to begin the
+// answer, notes how the format does. Takes the control token after an answer as one that ends
+// answers. Fails with NO_MEMORY.
 bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
                            struct glinfer_error *err);
 
-// Appends the ids of a conversation as the template writes it. Fails with INVALID_ARGUMENT (the
-// template refuses it), UNSUPPORTED, NO_MEMORY.
-bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer,
+// Appends the ids of a conversation as a template writes it: that of the file, or of the format if
+// is_plain. Fails with INVALID_ARGUMENT (the template refuses it), UNSUPPORTED, NO_MEMORY.
+bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer, bool is_plain,
                              const struct glinfer_message *messages, size_t n_messages,
                              enum glinfer_chat_end end, struct gi_ids *ids,
                              struct glinfer_error *err);
-// Appends the ids of a conversation in JSON.
+// Appends the ids of a conversation in JSON, as the file's template writes it.
 bool gi_chat_template_encode_json(const struct gi_tokenizer *tokenizer,
                                   const struct glinfer_chat_json *chat, struct gi_ids *ids,
                                   struct glinfer_error *err);

@@ -139,13 +139,13 @@ static void expect_renders(const char *template, uint32_t n)
     assert_int_equal(n_renders, n);
 }
 
-// A hostile template may take a second each time.
+// A hostile template may take a second each time; the last is compared with its format twice.
 TEST(templates_are_tried_no_more_than_it_takes)
 {
     expect_renders("{{ messages[0].nothing }}", 1);
     expect_renders(TURNS, 2);
     expect_renders("{{ '<|im_start|>' + messages[-1].content }}", 2);
-    expect_renders(NO_SYSTEM, 4);
+    expect_renders(NO_SYSTEM, 4 + 2);
 }
 
 static void check_name(const char *const fields[])
