@@ -35,19 +35,32 @@ struct Scores {
 
 #include "attention/tile.glsl"
 
-shared uvec4 q_tile[uint(CHUNKS) * TOKENS * WORDS]; // (chunk, token, word)
+shared uvec4 q_tile[uint(CHUNKS) * TOKENS * WORDS]; // (chunk, token, word): see query_word
 shared uvec4 kv_tile[KEYS * WORDS];                 // k: see key_word; v: (pair of keys, quad of
                                                     // elements)
-shared uvec4 weight_tile[TOKENS * LANES];           // (token, lane): its 8 keys in pairs
+shared uvec4 weight_tile[TOKENS * LANES];           // (token, lane): its 8 keys in pairs, see
+                                                    // weight_word
+
+// Words of q and of weights lie at a place that depends on the pair of tokens, so that neighbouring
+// pairs hit different banks.
+uint query_word(uint token, uint word)
+{
+    return token * WORDS + (word ^ (token / 2u & 7u));
+}
+
+uint weight_word(uint token, uint lane)
+{
+    return token * LANES + (lane ^ (token / 2u & 7u));
+}
 
 void set_pair(uint token, uint lane, vec2 pair)
 {
-    weight_tile[token * LANES + lane].xy = floatBitsToUint(pair);
+    weight_tile[weight_word(token, lane)].xy = floatBitsToUint(pair);
 }
 
 vec2 get_pair(uint token, uint lane)
 {
-    return uintBitsToFloat(weight_tile[token * LANES + lane].xy);
+    return uintBitsToFloat(weight_tile[weight_word(token, lane)].xy);
 }
 
 void set_quad(uint token, uint quad, vec4 value)
@@ -90,7 +103,7 @@ vec2 load_queries(Share share)
     float factor = uintBitsToFloat((254u - exponent) << 23u);
     for (uint chunk = 0u; chunk < uint(CHUNKS); chunk++) {
         vec4 a = factor * q[at + 16u * chunk], b = factor * q[at + 16u * chunk + 1u];
-        q_tile[(chunk * TOKENS + row) * WORDS + word] =
+        q_tile[query_word(chunk * TOKENS + row, word)] =
             uvec4(packHalf2x16(a.xy), packHalf2x16(a.zw), packHalf2x16(b.xy), packHalf2x16(b.zw));
     }
     group_barrier();
@@ -174,10 +187,10 @@ void add_scores(Share share, uint chunk, inout Scores first, inout Scores second
     mediump vec2 s4 = vec2(0.0), s5 = vec2(0.0), s6 = vec2(0.0), s7 = vec2(0.0);
     mediump vec2 t0 = vec2(0.0), t1 = vec2(0.0), t2 = vec2(0.0), t3 = vec2(0.0);
     mediump vec2 t4 = vec2(0.0), t5 = vec2(0.0), t6 = vec2(0.0), t7 = vec2(0.0);
-    uint q_at = (chunk * TOKENS + share.token) * WORDS;
     for (uint word = 0u; word < WORDS; word++) {
         uint key_at = key_word(share.lane * OWN_KEYS, word);
-        uvec4 a = q_tile[q_at + word], b = q_tile[q_at + WORDS + word];
+        uint q_at = query_word(chunk * TOKENS + share.token, word);
+        uvec4 a = q_tile[q_at], b = q_tile[q_at + WORDS];
         mediump vec2 ax = half_pair(a.x), ay = half_pair(a.y), az = half_pair(a.z), aw = half_pair(a.w);
         mediump vec2 bx = half_pair(b.x), by = half_pair(b.y), bz = half_pair(b.z), bw = half_pair(b.w);
         MULTIPLY_KEY(0u, s0, t0)
@@ -198,8 +211,12 @@ void add_scores(Share share, uint chunk, inout Scores first, inout Scores second
 void finish_scores(Share share, float scale, uint token, uint first_key, inout Scores scores)
 {
     uvec4 keys = first_key + share.lane * OWN_KEYS + uvec4(0u, 1u, 2u, 3u);
-    scores.low = mask_scores(share, scale * scores.low, token, keys);
-    scores.high = mask_scores(share, scale * scores.high, token, keys + 4u);
+    scores.low *= scale;
+    scores.high *= scale;
+    if (!is_plain(share, first_key)) {
+        scores.low = mask_scores(share, scores.low, token, keys);
+        scores.high = mask_scores(share, scores.high, token, keys + 4u);
+    }
 }
 
 float largest_of(Scores scores)
@@ -207,16 +224,17 @@ float largest_of(Scores scores)
     return largest_of(max(scores.low, scores.high));
 }
 
-// exp to what f16 asks for; masked scores are far below all others.
+// exp to what f16 asks for. Masked scores are far below all others, and below a largest one that is masked.
 vec4 weights_of(vec4 score, float largest)
 {
-    return mix(exp(max(score - largest, -80.0)), vec4(0.0), equal(score, vec4(MASKED)));
+    const float log2_e = 1.4426950408889634;
+    return exp2(max(log2_e * score - log2_e * max(largest, 0.5 * MASKED), -115.0));
 }
 
 float weigh(Share share, Scores scores, uint token, float largest)
 {
     vec4 a = weights_of(scores.low, largest), b = weights_of(scores.high, largest);
-    weight_tile[token * LANES + share.lane] =
+    weight_tile[weight_word(token, share.lane)] =
         uvec4(packHalf2x16(a.xy), packHalf2x16(a.zw), packHalf2x16(b.xy), packHalf2x16(b.zw));
     a += b;
     return (a.x + a.y) + (a.z + a.w);
@@ -251,8 +269,8 @@ void add_values(Share share, inout vec4 first, inout vec4 second)
         mediump vec2 s0 = vec2(0.0), s1 = vec2(0.0), s2 = vec2(0.0), s3 = vec2(0.0);
         mediump vec2 t0 = vec2(0.0), t1 = vec2(0.0), t2 = vec2(0.0), t3 = vec2(0.0);
         for (uint lane = begin; lane < begin + 4u; lane++) {
-            uvec4 a = weight_tile[share.token * LANES + lane];
-            uvec4 b = weight_tile[share.token * LANES + LANES + lane];
+            uint weight_at = weight_word(share.token, lane);
+            uvec4 a = weight_tile[weight_at], b = weight_tile[weight_at + LANES];
             uint value_at = lane * 4u * LANES + share.lane;
             MULTIPLY_PAIR(0u, x)
             MULTIPLY_PAIR(1u, y)

@@ -113,6 +113,13 @@ vec4 mask_scores(Share share, vec4 score, uint token, uvec4 keys)
     return score;
 }
 
+// Returns true if the group's tokens see all keys of a tile, by scores that are not changed.
+bool is_plain(Share share, uint first_key)
+{
+    return SOFTCAP == 0 && WINDOW == 0 && ALIBI == 0 &&
+           first_key + KEYS <= end_seen(state.n_past + share.first_token + 1u);
+}
+
 float largest_of(vec4 score)
 {
     return max(max(score.x, score.y), max(score.z, score.w));
