@@ -4,10 +4,12 @@
 //   x        (n_tokens, x_stride)   width columns read and written
 //   vectors  table (n_ctx, width)   row n_past + m is that of token m
 //
+// With ROWS (lib/slot.glsl) row m is of slot m, at its position; rows of idle slots stay as they are.
 // An invocation owns four columns of a row. Bound by memory.
+#define SLOT gl_WorkGroupID.y
 #include "lib/common.glsl"
 #include "lib/group.glsl"
-#include "lib/step_state.glsl"
+#include "lib/slot.glsl"
 
 layout(std430, binding = 0) restrict buffer X { vec4 x[]; };
 layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; };
@@ -17,8 +19,8 @@ layout(std430, binding = 2) restrict readonly buffer Vectors { vec4 vectors[]; }
 void main()
 {
     uint i = gl_GlobalInvocationID.x, token = gl_WorkGroupID.y, n_quad = params.width / 4u;
-    if (i < n_quad && token < state.n_tokens) {
+    if (i < n_quad && is_row_used(token)) {
         x[token * (params.x_stride / 4u) + i] +=
-            vectors[params.table / 4u + (state.n_past + token) * n_quad + i];
+            vectors[params.table / 4u + row_position(token) * n_quad + i];
     }
 }

@@ -46,6 +46,10 @@ void gi_joint_embed(struct gi_graph *graph)
     const struct gi_hparams *hparams = graph->hparams;
     gi_op_embed_batch(&recorder, graph->weights.embed, (struct gi_range){0}, hparams->embed_scale,
                       &graph->joint->x);
+    if (hparams->has_positions) {
+        gi_op_add_positions(&recorder, &graph->vectors, graph->positions, hparams->n_embd,
+                            &graph->joint->x, true);
+    }
     if (hparams->inputs.width != 0) {
         gi_op_embed_batch(&recorder, graph->weights.input_embed, (struct gi_range){0},
                           hparams->inputs.scale, &graph->joint->inputs);
@@ -59,6 +63,11 @@ void gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_ro
     const struct gi_kv_layer kv = joint_cache(graph, layer);
     const struct gi_qkv_layout layout =
         gi_layer_qkv_layout(graph->hparams, layer, graph->qkv_layout.gate_begin > 0);
+    if (gi_layer_kind(graph->hparams, layer) == GI_LAYER_CROSS) { // queries of a batch
+        gi_op_rope_kv(&graph->recorder, "rope_kv", &layout, &graph->qkv, &graph->vectors, rope,
+                      &graph->kv_cache[layer], &graph->q);
+        return;
+    }
     const struct gi_rows q = {kv.range, (uint32_t)(kv.slot_size / sizeof(float)), false};
     graph->attention_input = (struct gi_attention_input){
         .layout = layout,
@@ -85,6 +94,12 @@ void gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_ro
 
 void gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_score_rule *rule)
 {
+    if (gi_layer_kind(graph->hparams, layer) == GI_LAYER_CROSS) {
+        graph->attn_input = graph->attn;
+        gi_op_attention_batch(&graph->recorder, "attention", &graph->kv_cache[layer], rule,
+                              &graph->q, &graph->attn);
+        return;
+    }
     const struct gi_slot_array *rows = &graph->joint->attention;
     struct gi_recorder recorder = record_all(graph);
     const struct gi_kv_layer kv = joint_cache(graph, layer);

@@ -7,13 +7,15 @@
 
 #include "graph/graph.h"
 
-// Records the embedding of each slot's token, also for unused slots, so that all rows are finite.
+// Records the embedding of each slot's token, also for unused slots, so that all rows are finite,
+// and adds the vectors of positions, if there are any.
 void gi_joint_embed(struct gi_graph *graph);
 // Records q, k, v = rope(graph->qkv) of each slot into its cache; with norms of heads unless norm
 // is NULL. May leave all of it to gi_joint_attention (gi_attention_qkv_suits).
 void gi_joint_rope_kv(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
                       const struct gi_head_norm *norm);
-// Records attention of each slot over its cache; its result is graph->attn_input.
+// Records attention of each slot over its cache, or of a batch over the keys of another tower,
+// which all slots share; its result is graph->attn_input.
 void gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_score_rule *rule);
 // Records the logits of all rows, with their partial results.
 void gi_joint_output(struct gi_graph *graph);

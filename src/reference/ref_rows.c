@@ -110,14 +110,15 @@ void gi_ref_add_positions(struct gi_ref *ref)
 {
     const struct gi_add_positions_params *p = ref->params;
     const uint32_t n = p->width;
-    const float *x = gi_ref_rows(ref, 0, 0, p->x_stride, n);
+    const uint64_t first = (uint64_t)ref->slot * p->x_stride;
+    const float *x = gi_ref_rows(ref, 0, first, p->x_stride, n);
     const float *table = gi_ref_rows(ref, 2, p->table + (uint64_t)ref->n_past * n, n, n);
     for (uint32_t token = 0; !ref->has_failed && token < ref->n_tokens;
          token = gi_ref_next(ref, token, ref->n_tokens, n)) {
         for (uint32_t i = 0; i < n; i++) {
             const uint64_t at = (uint64_t)token * p->x_stride + i;
             const double value = (double)x[at] + (double)table[(size_t)token * n + i];
-            gi_ref_expect(ref, "x", 0, at, value, 1e-6 + fabs(value));
+            gi_ref_expect(ref, "x", 0, first + at, value, 1e-6 + fabs(value));
         }
     }
 }

@@ -1,6 +1,7 @@
 #include "speech/transcriber.h"
 
 #include "base/array.h"
+#include "base/round.h"
 #include "speech/stream/speech_stream.h"
 #include "speech/window/window_job.h"
 
@@ -193,7 +194,8 @@ static uint32_t frames_to_encode(const struct gi_transcriber *t, uint64_t n_left
     const uint64_t rounded = (n_left + SILENCE + GRANULE - 1) / GRANULE * GRANULE;
     const uint64_t automatic = rounded > LEAST_INPUT ? rounded : LEAST_INPUT;
     const uint64_t given = 2 * (uint64_t)t->params.audio_ctx;
-    const uint64_t needed = given == 0 ? automatic : given > n_left ? given : n_left + n_left % 2;
+    const uint64_t asked = given == 0 ? automatic : given > n_left ? given : n_left + n_left % 2;
+    const uint64_t needed = gi_max_u64(asked, 2 * (uint64_t)t->inputs.net->n_seq);
     return (uint32_t)(t->params.is_exact || needed > n_full ? n_full : needed);
 }
 

@@ -48,14 +48,15 @@ static void set_fault(uint32_t n)
     assert_true(gi_settings_set(&device->settings, "GLINFER_FAULT", n > 0 ? text : NULL));
 }
 
-static struct glinfer_transcription *begin(void)
+static struct glinfer_transcription *begin(uint32_t n_beam)
 {
     static float samples[N_SAMPLES];
     struct glinfer_transcription_params params;
     struct glinfer_error err;
     glinfer_transcription_params_init(&params);
     params.temperature_step = 0;
-    params.has_words = true;
+    params.has_words = n_beam == 1;
+    params.beam_size = n_beam;
     struct glinfer_transcription *t = glinfer_transcription_create(model, &params, &err);
     assert_non_null(t);
     random_whisper_sound(samples, N_SAMPLES);
@@ -64,11 +65,12 @@ static struct glinfer_transcription *begin(void)
     return t;
 }
 
-// Hears the sound to its end. Recovers the device when a step says that it is lost, and after step
-// n_step. Returns the number of recoveries.
-static uint32_t hear(uint32_t budget_us, uint32_t n_step, char *text, size_t capacity)
+// Hears the sound to its end with n_beam beams. Recovers the device when a step says that it is
+// lost, and after step n_step. Returns the number of recoveries.
+static uint32_t hear(uint32_t n_beam, uint32_t budget_us, uint32_t n_step, char *text,
+                     size_t capacity)
 {
-    struct glinfer_transcription *t = begin();
+    struct glinfer_transcription *t = begin(n_beam);
     enum glinfer_transcription_state state = GLINFER_TRANSCRIPTION_WORKS;
     struct glinfer_transcript_event event;
     struct glinfer_error err;
@@ -99,23 +101,32 @@ static uint32_t hear(uint32_t budget_us, uint32_t n_step, char *text, size_t cap
 TEST(a_lost_window_begins_again)
 {
     static char whole[8192], again[8192];
-    assert_int_equal(hear(0, 0, whole, sizeof(whole)), 0);
+    assert_int_equal(hear(1, 0, 0, whole, sizeof(whole)), 0);
     assert_true(strlen(whole) > 8);
     static const uint32_t places[N_LOSS] = {1, 9, 20, 30, 60, 80}; // of dispatches
     for (size_t i = 0; i < N_LOSS; i++) {
         set_fault(places[i]);
-        assert_int_equal(hear(i % 2 ? 2000 : 0, 0, again, sizeof(again)), 1);
+        assert_int_equal(hear(1, i % 2 ? 2000 : 0, 0, again, sizeof(again)), 1);
         assert_string_equal(again, whole);
     }
+}
+
+TEST(a_window_of_beams_begins_again)
+{
+    static char whole[8192], again[8192];
+    assert_int_equal(hear(3, 0, 0, whole, sizeof(whole)), 0);
+    set_fault(60); // in a step of all beams
+    assert_int_equal(hear(3, 2000, 0, again, sizeof(again)), 1);
+    assert_string_equal(again, whole);
 }
 
 // Another user of the device finds the loss, and recovers it between two steps.
 TEST(a_window_begins_again_after_the_recovery_of_another)
 {
     static char whole[8192], again[8192];
-    hear(0, 0, whole, sizeof(whole));
+    hear(1, 0, 0, whole, sizeof(whole));
     for (uint32_t n = 1; n <= 12; n += 4) {
-        assert_int_equal(hear(1000, n, again, sizeof(again)), 1);
+        assert_int_equal(hear(1, 1000, n, again, sizeof(again)), 1);
         assert_string_equal(again, whole);
     }
 }

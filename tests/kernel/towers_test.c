@@ -1,8 +1,9 @@
 // towers_test MODEL GOLDEN: the towers of a tiny Whisper model against what numpy computes in
-// double (tools/golden/make_tiny_whisper.py), and against themselves: tokens in pieces and one by
-// one, any number of positions after any other, and tokens that the GPU chooses and those that the
-// CPU does. Exits 77 without a device.
+// double (tools/golden/make_tiny_whisper.py), and against themselves: tokens in pieces, one by one
+// and in steps that decoders take together, any number of positions after any other, and tokens
+// that the GPU chooses and those that the CPU does. Exits 77 without a device.
 #include "engine/model/plan/towers.h"
+#include "engine/session/cache_rows.h"
 #include "engine/speech/speech_chain.h"
 #include "tests/golden/fixture/tiny_model.h"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { N_DECODER = 3 };
 enum { MAX_LINE = 1 << 16, MAX_WIDTH = 256, MAX_VOCAB = 512, MAX_SOUND = 128 * 128, STRIDE = 5 };
 
 static const uint32_t text[] = {7, 3, 0, 11, 5, 190, 64, 64, 9, 2, 33, 101};
@@ -134,6 +136,53 @@ static void check_pieces(struct test *t)
     compare_logits(t, "two", 1, logits);
     decode(t, 0, 9, 3, logits);
     compare_logits(t, "the last three", N_TEXT - 1, logits);
+}
+
+// Reads the text from its token `first` on, and round to its begin, alone.
+static void decode_turned(struct test *t, uint32_t first, float *logits)
+{
+    struct glinfer_error err = {0};
+    uint32_t tokens[N_TEXT];
+    for (uint32_t i = 0; i < N_TEXT; i++) {
+        tokens[i] = text[(first + i) % N_TEXT];
+    }
+    check(gi_speech_decode(&t->towers, 1, 0, tokens, N_TEXT, logits, &err), &err);
+}
+
+// Decoders that take steps together have the logits of each alone: of texts of their own, of one
+// that takes no part for a while, and of a copy. A step may be divided.
+static void check_together(struct test *t)
+{
+    enum { FIRST = 3, COPY = 5 }; // token of the second text; where the last takes part again
+    static float found[N_DECODER][MAX_VOCAB];
+    float *const logits[N_DECODER] = {found[0], found[1], found[2]};
+    struct glinfer_session *const *sessions = t->towers.decoders;
+    const uint32_t decoders[N_DECODER] = {2, 0, 1};
+    struct glinfer_error err = {0};
+    if (!gi_speech_is_joint(&t->towers)) {
+        fail(t, "decoders that take steps together", 0, 0, N_DECODER);
+        return;
+    }
+    for (uint32_t i = 0; i < N_TEXT; i++) {
+        const uint32_t tokens[N_DECODER] = {text[i], text[(FIRST + i) % N_TEXT], text[i]};
+        const uint32_t n = i == 1 || i >= COPY ? N_DECODER : N_DECODER - 1;
+        if (i == COPY) {
+            check(gi_cache_rows_copy(&sessions[1]->sequence, &sessions[2]->sequence,
+                                     &t->tiny.model->hparams, i, t->tiny.device->gpu, &err),
+                  &err);
+        }
+        t->towers.call.pause_ns = i % 2; // a time of the clock in the past
+        enum gi_net_result result;
+        do {
+            result = gi_speech_decode_each(&t->towers, decoders, n, i, tokens, logits, &err);
+        } while (result == GI_NET_BUSY);
+        check(result == GI_NET_DONE, &err);
+        compare_logits(t, "together", i, found[0]);
+    }
+    t->towers.call.pause_ns = 0;
+    compare_logits(t, "a copy", N_TEXT - 1, found[2]);
+    decode_turned(t, FIRST, t->logits[N_TEXT - 1]);
+    compare_logits(t, "another text", N_TEXT - 1, found[1]);
 }
 
 static void check_limits(struct test *t)
@@ -363,13 +412,14 @@ int main(int argc, char **argv)
     struct glinfer_model *model = load_towers(&t, argv[1]);
     const struct gi_hparams *encoder = &model->encoder->hparams;
     make_sound(&t, 2 * encoder->n_ctx_train * encoder->n_sound);
-    check(gi_speech_towers_create(&t.towers, model, 2, &err), &err);
+    check(gi_speech_towers_create(&t.towers, model, N_DECODER, &err), &err);
     t.tolerance = t.towers.encoder->tables.recorder.is_half              ? f16_tolerance
                   : t.towers.encoder->params.type_k == GLINFER_CACHE_F32 ? exact_tolerance
                                                                          : f32_tolerance;
     check(gi_device_enter(model->device, &saved, &err), &err);
     model->device->is_busy = true;
     check_file(&t, argv[2]);
+    check_together(&t);
     check_limits(&t);
     check_choices(&t);
     model->device->is_busy = false;

@@ -166,7 +166,9 @@ struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
     graph->logits.is_fine = end == GI_STEP_END_SMALL_K;
     gi_recorder_begin(&graph->recorder, &params, err);
     record_layers(tables);
-    record_choices(tables, end);
+    if (graph->cross_state.size == 0) { // the CPU chooses the tokens of transcripts
+        record_choices(tables, end);
+    }
     return gi_recorder_end(&graph->recorder, err);
 }
 

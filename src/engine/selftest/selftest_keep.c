@@ -79,10 +79,11 @@ static bool keep_cache(const struct gi_selftest_run *run, const struct gi_range 
 {
     const struct gi_graph *graph = run->tested.graph;
     const struct gi_joint *joint = run->tested.joint;
-    const struct gi_slot_array *arrays = joint ? joint->kv : NULL;
     bool ok = true;
     *is_cache = false;
     for (uint32_t i = 0; i < graph->hparams->n_layer && !*is_cache; i++) {
+        const bool is_shared = gi_layer_kind(graph->hparams, i) == GI_LAYER_CROSS;
+        const struct gi_slot_array *arrays = joint && !is_shared ? joint->kv : NULL;
         struct gi_kv_layer layer = graph->kv_cache[i];
         *is_cache = binding->buffer && is_within(binding, arrays ? &arrays[i].range : &layer.range);
         for (uint32_t slot = 0; *is_cache && ok && slot < (arrays ? joint->n_slots : 1); slot++) {

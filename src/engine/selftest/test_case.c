@@ -77,7 +77,7 @@ void gi_test_write_state(struct gi_test *test)
                                              sizeof(test->state), test->err);
     const struct gi_range *own = &test->dispatch->state; // that counts keys of another text
     test->has_failed =
-        test->has_failed || (!test->joint && own->buffer &&
+        test->has_failed || (!is_of_slot && own->buffer &&
                              !gi_buffer_write(own->buffer, test->gpu, own->offset, &test->state,
                                               sizeof(test->state), test->err));
 }

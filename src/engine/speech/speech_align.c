@@ -75,7 +75,7 @@ enum gi_net_result gi_speech_align_run(struct gi_speech_align *align, struct gi_
             break;
         }
         if (result == GI_NET_DONE) {
-            result = gi_speech_call_fetch(call, &tables->graph.q.range, size, err);
+            result = gi_speech_call_fetch(call, &tables->graph.q.range, 1, size, err);
         }
     }
     return result;

@@ -8,23 +8,24 @@
 
 //-- results ---------------------------------------------------------------------------------------
 
-// Creates the session's readback, with room for the logits of a token, the queries of a batch and
-// the count of dispatches.
+// Creates the session's readback, with room for the logits of a token of each session of its group,
+// the queries of a batch and the count of dispatches.
 static bool open_readback(struct glinfer_session *session, struct glinfer_error *err)
 {
     const struct gi_tables *tables = &session->tables;
     const struct gi_hparams *hparams = &session->model->hparams;
     const uint64_t n_query = (uint64_t)tables->n_batch * hparams->n_head * hparams->head_dim;
-    const uint64_t n = hparams->is_encoder ? 0 : gi_max_u64(hparams->n_vocab, n_query);
+    const uint64_t n_logit = (uint64_t)session->group->n_slots * hparams->n_vocab;
+    const uint64_t n = hparams->is_encoder ? 0 : gi_max_u64(n_logit, n_query);
     return session->logits.capacity > 0 ||
            gi_readback_init(&session->logits, gi_session_gpu(session), (n + 1) * sizeof(float),
                             err);
 }
 
-// Begins to read a range and the count of dispatches, which also marks the end of all that was
+// Begins to read n ranges and the count of dispatches, which also marks the end of all that was
 // submitted.
-static bool begin_fetch(struct gi_speech_call *call, const struct gi_range *range, uint64_t size,
-                        struct glinfer_error *err)
+static bool begin_fetch(struct gi_speech_call *call, const struct gi_range *ranges, uint32_t n,
+                        uint64_t size, struct glinfer_error *err)
 {
     struct glinfer_session *session = call->session;
     struct gi_gpu *gpu = gi_session_gpu(session);
@@ -33,8 +34,8 @@ static bool begin_fetch(struct gi_speech_call *call, const struct gi_range *rang
         return false;
     }
     gi_readback_begin(readback);
-    if (size > 0) {
-        gi_readback_add_checked(readback, gpu, range->buffer, range->offset, size);
+    for (uint32_t i = 0; i < n; i++) {
+        gi_readback_add_checked(readback, gpu, ranges[i].buffer, ranges[i].offset, size);
     }
     gi_run_count_add(gpu, readback);
     call->n_submitted = gi_run_count_submitted(gpu).n;
@@ -94,13 +95,13 @@ static enum gi_net_result end_fetch(struct gi_speech_call *call, struct glinfer_
 enum gi_net_result gi_speech_call_pause(struct gi_speech_call *call, struct glinfer_error *err)
 {
     call->is_divided = true;
-    return begin_fetch(call, NULL, 0, err) ? GI_NET_BUSY : GI_NET_FAILED;
+    return begin_fetch(call, NULL, 0, 0, err) ? GI_NET_BUSY : GI_NET_FAILED;
 }
 
-enum gi_net_result gi_speech_call_fetch(struct gi_speech_call *call, const struct gi_range *range,
-                                        uint64_t size, struct glinfer_error *err)
+enum gi_net_result gi_speech_call_fetch(struct gi_speech_call *call, const struct gi_range *ranges,
+                                        uint32_t n, uint64_t size, struct glinfer_error *err)
 {
-    return begin_fetch(call, range, size, err) ? end_fetch(call, err) : GI_NET_FAILED;
+    return begin_fetch(call, ranges, n, size, err) ? end_fetch(call, err) : GI_NET_FAILED;
 }
 
 //-- steps -----------------------------------------------------------------------------------------
@@ -129,21 +130,18 @@ enum gi_net_result gi_speech_call_enter(struct gi_speech_call *call,
     return result;
 }
 
-enum gi_net_result gi_speech_call_run(struct gi_speech_call *call, uint32_t list,
-                                      const struct gi_step_state *state, struct glinfer_error *err)
+enum gi_net_result gi_speech_call_submit(struct gi_speech_call *call, struct gi_executor *executor,
+                                         const struct gi_chain *chain, struct glinfer_error *err)
 {
     struct glinfer_session *session = call->session;
     struct gi_runner *runner = &session->runner;
     struct gi_replay_cursor *cursor = &call->cursor;
-    struct gi_executor *executor = gi_tables_find(&session->tables, list, err);
-    const struct gi_chain chain = {.n_past = state->n_past,
-                                   .n_tokens = state->n_tokens,
-                                   .n_steps = 1,
-                                   .box = &runner->box,
-                                   .cursor = cursor};
-    if (!executor || !gi_time_box_reserve(&runner->box, session->model->device->programs, err) ||
-        (!call->is_open && !gi_runner_write(runner, state, err)) ||
-        !gi_runner_run(runner, executor, &chain, err)) {
+    struct gi_chain own = *chain;
+    own.n_steps = 1;
+    own.box = &runner->box;
+    own.cursor = cursor;
+    if (!gi_time_box_reserve(&runner->box, session->model->device->programs, err) ||
+        !gi_runner_run(runner, executor, &own, err)) {
         return GI_NET_FAILED;
     }
     const bool is_at_stop = cursor->is_paused && cursor->stop > 0 && cursor->entry == cursor->stop;
@@ -155,6 +153,17 @@ enum gi_net_result gi_speech_call_run(struct gi_speech_call *call, uint32_t list
         *cursor = (struct gi_replay_cursor){0};
     }
     return call->pause_ns > 0 || gi_time_box_close(&runner->box, err) ? GI_NET_DONE : GI_NET_FAILED;
+}
+
+enum gi_net_result gi_speech_call_run(struct gi_speech_call *call, uint32_t list,
+                                      const struct gi_step_state *state, struct glinfer_error *err)
+{
+    struct glinfer_session *session = call->session;
+    struct gi_executor *executor = gi_tables_find(&session->tables, list, err);
+    const struct gi_chain chain = {.n_past = state->n_past, .n_tokens = state->n_tokens};
+    return executor && (call->is_open || gi_runner_write(&session->runner, state, err))
+               ? gi_speech_call_submit(call, executor, &chain, err)
+               : GI_NET_FAILED;
 }
 
 enum gi_net_result gi_speech_call_leave(struct gi_speech_call *call, enum gi_net_result result)

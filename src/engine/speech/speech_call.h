@@ -28,19 +28,21 @@ struct gi_speech_call {
 // submissions of the last step. Fails with GPU_LOST, NO_MEMORY, DRIVER.
 enum gi_net_result gi_speech_call_enter(struct gi_speech_call *call,
                                         struct glinfer_session *session, struct glinfer_error *err);
-// Submits a list up to its end, or to the cursor's stop: then the cursor is paused, and is_open.
-// Returns BUSY if the time of the step is over before. Fails as gi_runner_run does, and with
-// DRIVER.
+// Submit a list up to its end, or to the cursor's stop: then the cursor is paused, and is_open. run
+// writes the step_state first; submit takes the places and the tokens of the chain. Return BUSY if
+// the time of the step is over before. Fail as gi_runner_run does, and with DRIVER.
+enum gi_net_result gi_speech_call_submit(struct gi_speech_call *call, struct gi_executor *executor,
+                                         const struct gi_chain *chain, struct glinfer_error *err);
 enum gi_net_result gi_speech_call_run(struct gi_speech_call *call, uint32_t list,
                                       const struct gi_step_state *state, struct glinfer_error *err);
 // Ends the step after all that was submitted, before the end of a list. Returns BUSY. Fails with
 // GPU_LOST, NO_MEMORY, DRIVER.
 enum gi_net_result gi_speech_call_pause(struct gi_speech_call *call, struct glinfer_error *err);
-// Reads a range of `size` bytes to session->logits.data after all that was submitted; all
-// dispatches ran then. Returns BUSY if the time of the step is over before: gi_speech_call_enter
-// ends it then. Fails with GPU_LOST, NO_MEMORY, DRIVER.
-enum gi_net_result gi_speech_call_fetch(struct gi_speech_call *call, const struct gi_range *range,
-                                        uint64_t size, struct glinfer_error *err);
+// Reads the first `size` bytes of n ranges to session->logits.data after all that was submitted.
+// All dispatches ran then. Returns BUSY if the time of the step is over before:
+// gi_speech_call_enter ends it then. Fails with GPU_LOST, NO_MEMORY, DRIVER.
+enum gi_net_result gi_speech_call_fetch(struct gi_speech_call *call, const struct gi_range *ranges,
+                                        uint32_t n, uint64_t size, struct glinfer_error *err);
 // Waits for the chain in flight, in a divided call no longer than the step may: then returns BUSY.
 // Fails with GPU_LOST.
 enum gi_net_result gi_speech_call_wait(struct gi_speech_call *call, struct glinfer_error *err);

@@ -23,15 +23,13 @@ bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_mod
     towers->rows = gi_array_zeroed((size_t)2 * hparams->n_ctx_train + 2,
                                    gi_round_up(hparams->n_sound, GI_QUANT_BLOCK) * sizeof(float),
                                    "a spectrogram", err);
-    bool ok =
-        towers->rows && gi_sessions_create(model->encoder, &params, NULL, 1, &towers->encoder, err);
-    for (uint32_t i = 0; ok && i < n_decoder; i++) {
-        ok = gi_sessions_create(model, &text, towers->encoder, 1, &towers->decoders[i], err);
-    }
-    if (!ok) {
+    if (!towers->rows ||
+        !gi_sessions_create(model->encoder, &params, NULL, 1, &towers->encoder, err) ||
+        !gi_sessions_create(model, &text, towers->encoder, n_decoder, towers->decoders, err)) {
         gi_speech_towers_finish(towers);
+        return false;
     }
-    return ok;
+    return true;
 }
 
 void gi_speech_towers_finish(struct gi_speech_towers *towers)
@@ -59,6 +57,25 @@ bool gi_speech_was_lost(struct gi_speech_towers *towers)
     return was_lost;
 }
 
+//-- lists -----------------------------------------------------------------------------------------
+
+#define JOINT_END GI_STEP_END_GREEDY // the only one: a joint step of a transcript ends with logits
+
+static struct gi_joint_tables *joint_of(const struct gi_speech_towers *towers)
+{
+    return &towers->decoders[0]->group->joint;
+}
+
+static uint32_t all_slots(const struct gi_speech_towers *towers)
+{
+    return (1u << towers->n_decoder) - 1;
+}
+
+bool gi_speech_is_joint(const struct gi_speech_towers *towers)
+{
+    return towers->n_decoder > 1 && !joint_of(towers)->is_refused;
+}
+
 // Makes the list of chains ready; goes without chains if its kernels are wrong on the device.
 static bool prepare_chains(struct gi_speech_towers *towers, struct glinfer_error *err)
 {
@@ -78,11 +95,17 @@ bool gi_speech_prepare(struct gi_speech_towers *towers, struct glinfer_error *er
     const uint32_t hearing = 1u << GI_LIST_HEAR | 1u << GI_LIST_PROMPT;
     const uint32_t writing = 1u << GI_LIST_PROMPT | 1u << GI_LIST_LOGITS;
     bool ok = gi_tables_prepare(&towers->encoder->tables, hearing, NULL, NULL, err);
-    for (uint32_t i = 0; ok && i < towers->n_decoder; i++) {
+    if (ok && towers->n_decoder > 1) {
+        ok = gi_joint_tables_prepare(joint_of(towers), all_slots(towers), JOINT_END, err);
+    }
+    const uint32_t n_alone = gi_speech_is_joint(towers) ? 1 : towers->n_decoder;
+    for (uint32_t i = 0; ok && i < n_alone; i++) {
         ok = gi_tables_prepare(&towers->decoders[i]->tables, writing, NULL, NULL, err);
     }
     return ok && (!towers->has_chains || prepare_chains(towers, err));
 }
+
+//-- the encoder -----------------------------------------------------------------------------------
 
 // Writes the sound that the encoder is to hear.
 static bool write_sound(struct gi_speech_towers *towers, const float *mel, uint32_t n_frame,
@@ -132,12 +155,14 @@ enum gi_net_result gi_speech_encode(struct gi_speech_towers *towers, const float
         result = gi_speech_call_run(call, GI_LIST_PROMPT, &positions, err);
         call->stage += result == GI_NET_DONE;
         if (result == GI_NET_DONE && call->pause_ns > 0) { // the decoder does not wait for it
-            result = gi_speech_call_fetch(call, NULL, 0, err);
+            result = gi_speech_call_fetch(call, NULL, 0, 0, err);
         }
     }
     towers->n_key = result == GI_NET_DONE ? n_frame / 2 : 0;
     return gi_speech_call_leave(call, result);
 }
+
+//-- the decoder -----------------------------------------------------------------------------------
 
 // Reads tokens whose logits are not needed, as many at a time as cross-attention allows. Copies
 // their queries to align, unless it is NULL.
@@ -165,12 +190,13 @@ static enum gi_net_result read_tokens(struct gi_speech_towers *towers, uint32_t 
     return result;
 }
 
-// Takes the logits that were fetched.
-static bool take_logits(const struct glinfer_session *session, float *logits,
+// Takes the logits that were fetched as the row-th.
+static bool take_logits(const struct glinfer_session *session, uint32_t row, float *logits,
                         struct glinfer_error *err)
 {
     const uint32_t n_vocab = session->tables.graph.logits.n_vocab;
-    memcpy(logits, session->logits.data, n_vocab * sizeof(*logits));
+    memcpy(logits, (const float *)session->logits.data + (size_t)row * n_vocab,
+           n_vocab * sizeof(*logits));
     for (uint32_t i = 0; i < n_vocab; i++) {
         if (!isfinite(logits[i])) {
             return gi_error_set(err, GLINFER_STATUS_GPU_FAULT,
@@ -223,11 +249,81 @@ enum gi_net_result gi_speech_decode(struct gi_speech_towers *towers, uint32_t de
         call->stage += result == GI_NET_DONE;
         if (result == GI_NET_DONE) {
             result = gi_speech_call_fetch(
-                call, range, session->tables.graph.logits.n_vocab * sizeof(*logits), err);
+                call, range, 1, session->tables.graph.logits.n_vocab * sizeof(*logits), err);
         }
     }
-    if (result == GI_NET_DONE && !take_logits(session, logits, err)) {
+    if (result == GI_NET_DONE && !take_logits(session, 0, logits, err)) {
         result = GI_NET_FAILED;
+    }
+    return gi_speech_call_leave(call, result);
+}
+
+// Cross-attention counts the rows of a batch among its keys.
+static bool check_keys(const struct gi_speech_towers *towers, struct glinfer_error *err)
+{
+    return towers->n_key >= towers->n_decoder ||
+           gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+                        "%u texts need as many positions of sound, which has %u", towers->n_decoder,
+                        towers->n_key);
+}
+
+// Writes the step states of all slots, and the keys that all of their rows read.
+static bool write_states(const struct gi_speech_towers *towers, const struct gi_joint_place *place,
+                         const uint32_t *tokens, struct glinfer_error *err)
+{
+    struct gi_runner *runner = &towers->decoders[0]->runner;
+    const struct gi_joint_tables *joint = joint_of(towers);
+    const uint32_t n = towers->n_decoder;
+    const struct gi_step_state own = {.token = place->live, .n_tokens = n},
+                               keys = {.n_past = towers->n_key - n, .n_tokens = n};
+    uint8_t states[(GI_MAX_ROWS + 1) * GI_STEP_STATE_STRIDE] = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gi_step_state state = {
+            .token = tokens[i], .n_past = place->n_past[i], .n_tokens = 1};
+        memcpy(states + (size_t)i * GI_STEP_STATE_STRIDE, &state, sizeof(state));
+    }
+    memcpy(states + (size_t)n * GI_STEP_STATE_STRIDE, &own, sizeof(own));
+    runner->last = NULL; // its step_state is a slot's
+    return gi_runner_fill(runner, &joint->graph.cross_state, &keys, sizeof(keys), err) &&
+           gi_runner_fill(runner, &joint->joint.state.range, states,
+                          (uint64_t)(n + 1) * GI_STEP_STATE_STRIDE, err);
+}
+
+enum gi_net_result gi_speech_decode_each(struct gi_speech_towers *towers, const uint32_t *decoders,
+                                         uint32_t n, uint32_t n_past, const uint32_t *tokens,
+                                         float *const *logits, struct glinfer_error *err)
+{
+    enum { STEP, LOGITS };
+    struct gi_speech_call *call = &towers->call;
+    struct glinfer_session *session = towers->decoders[0];
+    struct gi_joint_place place = {0};
+    struct gi_range ranges[GI_MAX_ROWS];
+    uint32_t own[GI_MAX_ROWS] = {0};
+    const struct gi_chain chain = {
+        .n_past = n_past, .n_tokens = towers->n_decoder, .joint = &place};
+    if (!check_room(towers, session, n_past, 1, err) || !check_keys(towers, err)) {
+        return GI_NET_FAILED;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        place.live |= 1u << decoders[i];
+        place.n_past[decoders[i]] = n_past;
+        own[decoders[i]] = tokens[i];
+        ranges[i] = gi_joint_tables_logits(joint_of(towers), decoders[i]);
+    }
+    enum gi_net_result result = gi_speech_call_enter(call, session, err);
+    if (result == GI_NET_DONE && call->stage == STEP) {
+        struct gi_executor *executor =
+            gi_joint_tables_step(joint_of(towers), all_slots(towers), JOINT_END, err);
+        const bool ok = executor && (call->is_open || write_states(towers, &place, own, err));
+        result = ok ? gi_speech_call_submit(call, executor, &chain, err) : GI_NET_FAILED;
+        call->stage += result == GI_NET_DONE;
+        if (result == GI_NET_DONE) {
+            result = gi_speech_call_fetch(
+                call, ranges, n, session->tables.graph.logits.n_vocab * sizeof(float), err);
+        }
+    }
+    for (uint32_t i = 0; i < n && result == GI_NET_DONE; i++) {
+        result = take_logits(session, i, logits[i], err) ? GI_NET_DONE : GI_NET_FAILED;
     }
     return gi_speech_call_leave(call, result);
 }

@@ -31,6 +31,10 @@ bool gi_speech_was_lost(struct gi_speech_towers *towers);
 // others. Fails as gi_tables_prepare does.
 bool gi_speech_prepare(struct gi_speech_towers *towers, struct glinfer_error *err);
 
+// Returns true if the decoders take steps together. Otherwise there is one, or a kernel of these
+// steps is wrong on the device.
+bool gi_speech_is_joint(const struct gi_speech_towers *towers);
+
 // The calls of struct gi_speech_net: BUSY if the time of a step ends before.
 // Encodes n_frame frames of the scaled log-mel spectrogram, (n_frame, n_mel); n_frame is even and
 // at most twice the encoder's context. Fails with GPU_LOST, NO_MEMORY, DRIVER, CANCELLED.
@@ -42,6 +46,11 @@ enum gi_net_result gi_speech_encode(struct gi_speech_towers *towers, const float
 enum gi_net_result gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder,
                                     uint32_t n_past, const uint32_t *tokens, uint32_t n,
                                     float *logits, struct glinfer_error *err);
+// Appends a token to each of n decoders' texts of n_past tokens, in one step, and writes the logits
+// after it to logits[i], (n_vocab). gi_speech_is_joint. Fails as gi_speech_decode does.
+enum gi_net_result gi_speech_decode_each(struct gi_speech_towers *towers, const uint32_t *decoders,
+                                         uint32_t n, uint32_t n_past, const uint32_t *tokens,
+                                         float *const *logits, struct glinfer_error *err);
 // Reads n tokens but for the last, which a step is to read, at the place where the step begins, in
 // a call that was entered.
 enum gi_net_result gi_speech_read(struct gi_speech_towers *towers, uint32_t n_past,

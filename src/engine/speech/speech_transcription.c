@@ -29,6 +29,14 @@ static enum gi_net_result decode(void *user, uint32_t seq, uint32_t n_past, cons
     return gi_speech_decode(&self->towers, seq, n_past, tokens, n, logits, err);
 }
 
+static enum gi_net_result decode_each(void *user, const uint32_t *seqs, uint32_t n, uint32_t n_past,
+                                      const uint32_t *tokens, float *const *logits,
+                                      struct glinfer_error *err)
+{
+    struct glinfer_transcription *self = user;
+    return gi_speech_decode_each(&self->towers, seqs, n, n_past, tokens, logits, err);
+}
+
 static enum gi_net_result write(void *user, const struct gi_net_text *text,
                                 struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
                                 float *no_speech, struct glinfer_error *err)
@@ -83,6 +91,7 @@ static void describe_net(struct glinfer_transcription *self)
         .drop = drop,
         .encode = encode,
         .decode = decode,
+        .decode_each = gi_speech_is_joint(&self->towers) ? decode_each : NULL,
         .write = self->towers.has_chains ? write : NULL,
         .copy = copy,
         .attend = attend,

@@ -60,8 +60,10 @@ static bool has_room_for_q(const struct gi_gpu *gpu, const struct gi_kv_layer *l
     return layer->head_dim <= 128 && gi_gpu_limits(gpu)->max_shared_size >= size;
 }
 
+// Chooses the shape for batches of at most max_tokens.
 static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
-                                       enum gi_half_form out, const struct gi_score_rule *rule)
+                                       uint32_t max_tokens, enum gi_half_form out,
+                                       const struct gi_score_rule *rule)
 {
     const enum gi_batch_form form = gi_batch_form(gpu);
     if (form == GI_BATCH_FORM_SPLIT && out == GI_HALF_FORM_LARGE && has_half_form(gpu, layer)) {
@@ -79,7 +81,8 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
         return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1,
                                     group_keys(gpu, LANE_KEYS, layer), 0};
     }
-    const uint32_t vectors = layer->head_dim <= 96 ? 4 : layer->head_dim <= 256 ? 2 : 1;
+    const uint32_t most = layer->head_dim <= 96 ? 4 : layer->head_dim <= 256 ? 2 : 1;
+    const uint32_t vectors = gi_min_u32(most, gi_divide_up(max_tokens, 8));
     uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
     while (
         keys < MOST_KEYS &&
@@ -410,7 +413,8 @@ static bool is_tile(const struct batch_shape *shape)
 
 bool gi_attention_has_halves(const struct gi_recorder *recorder, const struct gi_kv_layer *layer)
 {
-    const struct batch_shape shape = choose_shape(recorder->gpu, layer, GI_HALF_FORM_LARGE, NULL);
+    const struct batch_shape shape =
+        choose_shape(recorder->gpu, layer, UINT32_MAX, GI_HALF_FORM_LARGE, NULL);
     return is_tile(&shape) && layer->head_dim % GI_HALF_COLUMNS == 0;
 }
 
@@ -432,7 +436,9 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     assert(q->stride % 4 == 0 && out->stride % 4 == 0);
     assert(!out->is_half || gi_attention_has_halves(recorder, layer));
     assert(rule->after == 0 || rule->window > 0 || rule->after >= layer->n_ctx);
-    const struct batch_shape shape = choose_shape(recorder->gpu, layer, gi_half_form(out), rule);
+    const uint32_t max_tokens = (uint32_t)(q->range.size / (q->stride * sizeof(float)));
+    const struct batch_shape shape =
+        choose_shape(recorder->gpu, layer, max_tokens, gi_half_form(out), rule);
     const bool is_rolled = gi_gpu_class(recorder->gpu)->is_rolled &&
                            (is_tile(&shape) || shape.program == GI_PROGRAM_ATTENTION_BATCH_LANE) &&
                            shape.program != GI_PROGRAM_ATTENTION_HALF;

@@ -98,15 +98,17 @@ void gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *
                          uint32_t table, uint32_t width, const struct gi_rows *x, bool is_batch)
 {
     assert(width % 4 == 0 && table % 4 == 0 && x->stride % 4 == 0);
-    const struct gi_program_key key = GI_KEY(GI_PROGRAM_ADD_POSITIONS, {"WG_SIZE", BATCH_WG});
+    struct gi_program_key key = GI_KEY(GI_PROGRAM_ADD_POSITIONS, {"WG_SIZE", BATCH_WG});
     const struct gi_add_positions_params params = {
         .x_stride = x->stride, .width = width, .table = table};
     struct gi_dispatch dispatch = {
         .label = "add_positions",
         .bindings = {x->range, {0}, vectors->range},
         GI_PARAMS_OF(params),
-        .grid = gi_grid_rows(gi_divide_up(width / 4, BATCH_WG), is_batch),
+        .grid = gi_grid_rows(gi_divide_up(width / 4, BATCH_WG),
+                             is_batch && !gi_recorder_is_joint(recorder)),
     };
+    gi_recorder_add_slots(recorder, 1, &key, &dispatch);
     gi_recorder_add(recorder, &key, &dispatch);
 }
 

@@ -36,7 +36,8 @@ void gi_op_embed_batch(struct gi_recorder *recorder, const struct gi_weight *wei
                        struct gi_range tokens, float scale, const struct gi_rows *x);
 
 // x[m] += row step_state.n_past + m of a table (n_ctx, width) of the vectors, its offset in floats.
-// x is the rows of a batch, or the only row of a step.
+// x is the rows of a batch, or the only row of a step. In a joint list row m is of slot m, with the
+// slot's own n_past.
 void gi_op_add_positions(struct gi_recorder *recorder, const struct gi_vectors *vectors,
                          uint32_t table, uint32_t width, const struct gi_rows *x, bool is_batch);
 

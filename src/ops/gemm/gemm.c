@@ -21,7 +21,8 @@ struct gemm_shape {
 
 // TILES of glsl/gemm/gemm_row.comp: twelve divide the widths of common models, and the program
 // compiles in a second.
-#define ROW_TILES 12
+#define ROW_TILES       12
+#define MOST_ROW_TOKENS 8 // of a group, which reads what it has no tokens for in vain
 
 //-- tiles -----------------------------------------------------------------------------------------
 
@@ -168,9 +169,7 @@ static bool choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *pa
     *shape = (struct gemm_shape){
         .program = is_texel ? GI_PROGRAM_GEMM_ROW_TEXEL : GI_PROGRAM_GEMM_ROW,
         .n_rows = ROW_TILES * GI_TILE_ROWS,
-        .n_tokens = max_tokens > 4   ? 8
-                    : max_tokens > 1 ? 4
-                                     : 1,
+        .n_tokens = gi_min_u32(max_tokens, MOST_ROW_TOKENS),
     };
     return gi_program_available(gpu, shape->program);
 }

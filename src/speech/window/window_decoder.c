@@ -247,8 +247,9 @@ static enum gi_net_result decode_beams(struct gi_window_decoder *decoder, struct
     } while (net->decode_each && decoder->at < decoder->n_beam);
     const uint32_t n_past = decoder->n_prompt + count - 1;
     const enum gi_net_result result =
-        n > 1 ? net->decode_each(net->user, seqs, n, n_past, tokens, logits, err)
-              : net->decode(net->user, seqs[0], n_past, tokens, 1, logits[0], err);
+        net->decode_each && decoder->n_wanted > 1
+            ? net->decode_each(net->user, seqs, n, n_past, tokens, logits, err)
+            : net->decode(net->user, seqs[0], n_past, tokens, 1, logits[0], err);
     decoder->at = result == GI_NET_DONE ? decoder->at : first;
     return result;
 }

@@ -130,3 +130,17 @@ static const struct kt_axis position_axes[] = {KT_NUMBERS("width", 8, 32, 384, 7
                                                KT_NUMBERS("tokens", 1, 7, 33, 512),
                                                KT_NUMBERS("past", 0, 3)};
 KT_DESCRIBE(add_positions, position_axes);
+
+static bool run_positions_joint(struct kt_run *run, size_t index)
+{
+    enum { N_CTX = 8, WIDTH = 384 };
+    const uint32_t n = index == 0 ? 3 : GI_MAX_ROWS;
+    const struct gi_rows x = kt_random_rows(run, "x", n, WIDTH + 32, 4);
+    const struct gi_vectors vectors = kt_random_vectors(run, 4 + N_CTX * WIDTH);
+    struct kt_slots slots;
+    kt_slots_init(&slots, run, n, N_CTX);
+    gi_op_add_positions(&run->recorder, &vectors, 4, WIDTH, &x, true);
+    return kt_seal(run) && kt_slots_check(&slots, run);
+}
+
+const struct kt_suite kt_positions_joint = {"positions_joint", 2, name_joint, run_positions_joint};
