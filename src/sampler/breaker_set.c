@@ -9,7 +9,6 @@ struct gi_breaker_set {
     struct gi_breaker *breakers; // (n) by their first token
     uint32_t n;
     uint32_t *ids; // of all of them
-    uint32_t n_owners;
 };
 
 static int compare_breakers(const void *left, const void *right)
@@ -41,7 +40,6 @@ struct gi_breaker_set *gi_breaker_set_create(const struct gi_breaker *breakers, 
     if (!set) {
         return NULL;
     }
-    set->n_owners = 1;
     set->n = n;
     set->breakers = gi_array_zeroed(n, sizeof(set->breakers[0]), what, err);
     set->ids = set->breakers ? gi_array_zeroed(n_ids, sizeof(set->ids[0]), what, err) : NULL;
@@ -53,17 +51,9 @@ struct gi_breaker_set *gi_breaker_set_create(const struct gi_breaker *breakers, 
     return set;
 }
 
-struct gi_breaker_set *gi_breaker_set_share(struct gi_breaker_set *set)
-{
-    if (set) {
-        set->n_owners++;
-    }
-    return set;
-}
-
 void gi_breaker_set_destroy(struct gi_breaker_set *set)
 {
-    if (set && --set->n_owners == 0) {
+    if (set) {
         free(set->breakers);
         free(set->ids);
         free(set);

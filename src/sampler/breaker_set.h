@@ -1,4 +1,4 @@
-// The breakers of DRY, found by their first token. A set never changes, so that copies share it.
+// The breakers of DRY, found by their first token.
 #pragma once
 
 #include "sampler/repetition.h"
@@ -6,9 +6,7 @@
 // Copies n breakers. Fails with NO_MEMORY.
 struct gi_breaker_set *gi_breaker_set_create(const struct gi_breaker *breakers, uint32_t n,
                                              struct glinfer_error *err);
-// Returns the same set for one more owner; accepts NULL. Owners are of one thread.
-struct gi_breaker_set *gi_breaker_set_share(struct gi_breaker_set *set);
-// Ends one owner's share; accepts NULL.
+// Accepts NULL.
 void gi_breaker_set_destroy(struct gi_breaker_set *set);
 
 // Returns the *n breakers that begin with a token; the pointer is unspecified if *n is 0.

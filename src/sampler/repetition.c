@@ -7,7 +7,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 //-- the text --------------------------------------------------------------------------------------
 
@@ -58,25 +57,6 @@ bool gi_history_init(struct gi_history *history, uint32_t n_vocab,
     return ok;
 }
 
-bool gi_history_copy(struct gi_history *history, const struct gi_history *other,
-                     struct glinfer_error *err)
-{
-    *history = (struct gi_history){.penalties = other->penalties,
-                                   .dry = other->dry,
-                                   .n_vocab = other->n_vocab,
-                                   .n_total = other->n_total};
-    if (!allocate(history, err)) {
-        gi_history_finish(history);
-        return false;
-    }
-    if (other->capacity > 0) {
-        memcpy(history->tokens, other->tokens, other->capacity * sizeof(uint32_t));
-    }
-    memcpy(history->counts, other->counts, other->n_vocab * sizeof(uint32_t));
-    history->breakers = gi_breaker_set_share(other->breakers);
-    return true;
-}
-
 void gi_history_finish(struct gi_history *history)
 {
     free(history->tokens);
@@ -113,12 +93,6 @@ void gi_history_push(struct gi_history *history, uint32_t token)
     }
     history->tokens[history->n_total % history->capacity] = token;
     history->n_total++;
-}
-
-void gi_history_clear(struct gi_history *history)
-{
-    history->n_total = 0;
-    memset(history->counts, 0, history->n_vocab * sizeof(history->counts[0]));
 }
 
 //-- penalties -------------------------------------------------------------------------------------

@@ -44,15 +44,11 @@ struct gi_history {
 bool gi_history_init(struct gi_history *history, uint32_t n_vocab,
                      const struct gi_penalties *penalties, const struct gi_dry *dry,
                      struct glinfer_error *err);
-// Begins a copy of another one. Fails with NO_MEMORY.
-bool gi_history_copy(struct gi_history *history, const struct gi_history *other,
-                     struct glinfer_error *err);
 // Accepts all-zero.
 void gi_history_finish(struct gi_history *history);
 
 // Adds a token below n_vocab; forgets the oldest where no sampler looks at it.
 void gi_history_push(struct gi_history *history, uint32_t token);
-void gi_history_clear(struct gi_history *history);
 
 // Changes the logit of each token that is `count` times among the last last_n: divides it by repeat
 // if it is over 0, else multiplies, and then subtracts count * frequency + presence (Keskar et al.

@@ -39,69 +39,34 @@ void gi_sampler_params_init(struct gi_sampler_params *params, uint32_t n_vocab)
 
 //-- life ------------------------------------------------------------------------------------------
 
-static void begin_adaptation(struct gi_sampler_chain *chain)
+struct gi_sampler_chain *gi_sampler_chain_create(const struct gi_sampler_params *params,
+                                                 struct glinfer_error *err)
 {
-    const struct gi_sampler_params *params = &chain->params;
-    const double total = 1.0 / (1.0 - params->values.adaptive_decay);
-    chain->adaptation = (struct adaptation){.mu = 2.0f * params->values.mirostat_tau,
-                                            .weighted_sum = params->values.adaptive_target * total,
-                                            .total_weight = total,
-                                            .token = GI_SAMPLER_NO_TOKEN};
-}
-
-// Allocates all but the history.
-static struct gi_sampler_chain *allocate(const struct gi_sampler_params *params,
-                                         const struct gi_logit_bias *bias,
-                                         struct glinfer_error *err)
-{
+    const size_t n_bias = params->n_bias;
     struct gi_sampler_chain *chain = gi_array_zeroed(1, sizeof(*chain), "a sampler", err);
     if (!chain) {
         return NULL;
     }
+    struct glinfer_samplers *values = &chain->params.values;
     chain->params = *params;
     chain->params.bias = NULL;
-    chain->bias = gi_array_zeroed(params->n_bias, sizeof(chain->bias[0]), "logit biases", err);
-    if (!chain->bias || !gi_candidates_init(&chain->list, params->n_vocab, err)) {
-        gi_sampler_chain_destroy(chain);
-        return NULL;
-    }
-    if (params->n_bias > 0) {
-        memcpy(chain->bias, bias, params->n_bias * sizeof(bias[0]));
-    }
-    return chain;
-}
-
-struct gi_sampler_chain *gi_sampler_chain_create(const struct gi_sampler_params *params,
-                                                 struct glinfer_error *err)
-{
-    struct gi_sampler_chain *chain = allocate(params, params->bias, err);
-    if (chain &&
+    chain->bias = gi_array_zeroed(n_bias, sizeof(chain->bias[0]), "logit biases", err);
+    if (!chain->bias || !gi_candidates_init(&chain->list, params->n_vocab, err) ||
         !gi_history_init(&chain->history, params->n_vocab, &params->penalties, &params->dry, err)) {
         gi_sampler_chain_destroy(chain);
         return NULL;
     }
-    if (chain) {
-        chain->params.values.adaptive_decay =
-            fminf(fmaxf(params->values.adaptive_decay, 0.0f), 0.99f);
-        chain->is_adaptive = params->values.adaptive_target >= 0.0f && params->values.mirostat == 0;
-        begin_adaptation(chain);
+    if (n_bias > 0) {
+        memcpy(chain->bias, params->bias, n_bias * sizeof(chain->bias[0]));
     }
+    values->adaptive_decay = fminf(fmaxf(values->adaptive_decay, 0.0f), 0.99f);
+    const double total = 1.0 / (1.0 - values->adaptive_decay);
+    chain->adaptation = (struct adaptation){.mu = 2.0f * values->mirostat_tau,
+                                            .weighted_sum = values->adaptive_target * total,
+                                            .total_weight = total,
+                                            .token = GI_SAMPLER_NO_TOKEN};
+    chain->is_adaptive = values->adaptive_target >= 0.0f && values->mirostat == 0;
     return chain;
-}
-
-struct gi_sampler_chain *gi_sampler_chain_copy(const struct gi_sampler_chain *chain,
-                                               struct glinfer_error *err)
-{
-    struct gi_sampler_chain *copy = allocate(&chain->params, chain->bias, err);
-    if (copy && !gi_history_copy(&copy->history, &chain->history, err)) {
-        gi_sampler_chain_destroy(copy);
-        return NULL;
-    }
-    if (copy) {
-        copy->adaptation = chain->adaptation;
-        copy->is_adaptive = chain->is_adaptive;
-    }
-    return copy;
 }
 
 void gi_sampler_chain_destroy(struct gi_sampler_chain *chain)
@@ -112,12 +77,6 @@ void gi_sampler_chain_destroy(struct gi_sampler_chain *chain)
         free(chain->bias);
         free(chain);
     }
-}
-
-void gi_sampler_chain_reset(struct gi_sampler_chain *chain)
-{
-    gi_history_clear(&chain->history);
-    begin_adaptation(chain);
 }
 
 //-- temperature -----------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // A chain of samplers chooses a token from logits on the host, with the names, formulas, defaults
 // and order of llama.cpp's. Tokens are numbers below n_vocab. A chain allocates only when it is
-// created or copied. A chain and its copies belong to one thread.
+// created, and belongs to one thread.
 #pragma once
 
 #include "sampler/repetition.h"
@@ -35,9 +35,6 @@ struct gi_sampler_chain;
 // Copies what params points to. Fails with NO_MEMORY.
 struct gi_sampler_chain *gi_sampler_chain_create(const struct gi_sampler_params *params,
                                                  struct glinfer_error *err);
-// Returns a chain in the same state. Fails with NO_MEMORY.
-struct gi_sampler_chain *gi_sampler_chain_copy(const struct gi_sampler_chain *chain,
-                                               struct glinfer_error *err);
 // Accepts NULL.
 void gi_sampler_chain_destroy(struct gi_sampler_chain *chain);
 
@@ -52,8 +49,6 @@ uint32_t gi_sampler_chain_apply(struct gi_sampler_chain *chain, float *logits,
                                 const uint32_t *allowed, uint32_t position);
 // Adds a token to the text: of a prompt, or the one that was chosen.
 void gi_sampler_chain_accept(struct gi_sampler_chain *chain, uint32_t token);
-// Forgets the text.
-void gi_sampler_chain_reset(struct gi_sampler_chain *chain);
 
 // Returns the candidates of the last choice; valid until the next one.
 const struct gi_candidates *gi_sampler_chain_kept(const struct gi_sampler_chain *chain);
