@@ -1,4 +1,3 @@
-#include "jinja/jinja.h"
 #include "jinja/jinja_run.h"
 #include "jinja/jinja_write.h"
 

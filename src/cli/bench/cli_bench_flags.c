@@ -1,6 +1,5 @@
 #include "cli/bench/cli_bench_flags.h"
 
-#include "cli/bench/cli_parallel.h"
 #include "cli/cli_commands.h"
 
 #include <stdio.h>

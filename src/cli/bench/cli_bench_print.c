@@ -1,7 +1,6 @@
 #include "cli/bench/cli_bench_print.h"
 
 #include "cli/common/cli_json.h"
-#include "cli/common/cli_json_read.h"
 #include "cli/common/cli_utf8.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 #include "cli/chat/cli_chat.h"
 
 #include "cli/chat/cli_message.h"
-#include "cli/cli_commands.h"
 #include "cli/flags/cli_template.h"
 #include "cli/models/models_source.h"
 #ifdef HAS_LIBEDIT

@@ -3,7 +3,6 @@
 #include "cli/chat/cli_message.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,5 @@
 // `/set`: the settings of the sampling flags, the length of answers and the system message.
 #include "cli/chat/cli_chat.h"
-#include "cli/chat/cli_message.h"
 #include "cli/flags/cli_nearest.h"
 
 #include <stdlib.h>

@@ -1,9 +1,7 @@
 #include "cli/chat/cli_message.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char quotes[] = "\"\"\"";
 

@@ -1,6 +1,5 @@
 #include "cli/common/cli_environment.h"
 
-#include "cli/common/cli_args.h"
 #include "cli/common/cli_io.h"
 #include "cli/flags/cli_nearest.h"
 

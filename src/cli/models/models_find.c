@@ -1,7 +1,6 @@
 #include "cli/common/cli_io.h"
 #include "cli/models/models_pull.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,6 @@
 #include "cli/common/cli_memory.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 void cli_profile_add_kernel(void *user, const struct glinfer_profile_kernel *kernel)

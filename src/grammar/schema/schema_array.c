@@ -1,6 +1,5 @@
 #include "grammar/schema/schema_array.h"
 
-#include "base/array.h"
 #include "grammar/schema/schema_members.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 #include "grammar/schema/schema_automaton.h"
 
-#include "base/array.h"
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/utf8.h"

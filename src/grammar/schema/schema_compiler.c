@@ -1,13 +1,11 @@
 #include "grammar/schema/schema_compiler.h"
 
-#include "base/array.h"
 #include "grammar/schema/schema_json.h"
 #include "grammar/schema/schema_refs.h"
 #include "grammar/schema/schema_set.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char purpose[] = "a schema's grammar";

@@ -1,4 +1,3 @@
-#include "base/array.h"
 #include "base/hash.h"
 #include "base/index.h"
 #include "grammar/schema/schema_automaton.h"

@@ -1,6 +1,5 @@
 #include "grammar/schema/schema_object.h"
 
-#include "base/array.h"
 #include "grammar/schema/schema_members.h"
 #include "grammar/schema/schema_string.h"
 

@@ -1,6 +1,5 @@
 #include "grammar/schema/schema_pattern.h"
 
-#include "base/array.h"
 #include "base/utf8.h"
 
 #include <limits.h>

@@ -1,6 +1,5 @@
 #include "grammar/schema/schema_refs.h"
 
-#include "base/array.h"
 #include "grammar/schema/schema_keyword.h"
 
 #include <stdlib.h>

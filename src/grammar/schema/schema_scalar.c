@@ -1,6 +1,5 @@
 #include "grammar/schema/schema_scalar.h"
 
-#include "grammar/gbnf/grammar_parser.h"
 #include "grammar/schema/schema_json.h"
 #include "grammar/schema/schema_string.h"
 
@@ -50,6 +49,17 @@ uint32_t gi_schema_build_constant(struct gi_schema_compiler *c, const cJSON *val
 
 //-- bounds ----------------------------------------------------------------------------------------
 
+static bool read_decimal(struct gi_schema_compiler *c, const cJSON *place, const cJSON *number,
+                         struct gi_decimal *value)
+{
+    if (gi_schema_is_number(number) && gi_decimal_read(number->valuestring, value)) {
+        return true;
+    }
+    c->place = place;
+    gi_schema_refuse(c, "expected a number of at most %d digits", GI_DECIMAL_DIGITS);
+    return false;
+}
+
 bool gi_schema_read_bound(struct gi_schema_compiler *c, const cJSON *schema, const cJSON *item,
                           bool breaks, struct gi_bound *bound)
 {
@@ -69,11 +79,9 @@ bool gi_schema_read_bound(struct gi_schema_compiler *c, const cJSON *schema, con
         const bool is_strict = cJSON_IsTrue(gi_schema_get(schema, bounds[i].strict));
         bound->relation = breaks ? (is_strict ? bounds[i].strict_broken : bounds[i].broken)
                                  : (is_strict ? bounds[i].strict_relation : bounds[i].relation);
-        if (gi_schema_is_number(item) && gi_decimal_read(item->valuestring, &bound->value)) {
+        if (read_decimal(c, item, item, &bound->value)) {
             return true;
         }
-        c->place = item;
-        gi_schema_refuse(c, "expected a number of at most %d digits", GI_DECIMAL_DIGITS);
     }
     return false;
 }
@@ -151,12 +159,9 @@ static void add_bound(struct numbers *numbers, struct gi_bound bound)
 static void add_multiple(struct numbers *numbers, const cJSON *item, bool breaks)
 {
     struct gi_decimal of;
-    numbers->c->place = item;
-    if (!gi_schema_is_number(item) || !gi_decimal_read(item->valuestring, &of)) {
-        gi_schema_refuse(numbers->c, "expected a number of at most %d digits", GI_DECIMAL_DIGITS);
-        return;
+    if (read_decimal(numbers->c, item, item, &of)) {
+        narrow(numbers, gi_number_multiples(numbers->c, &of), breaks);
     }
-    narrow(numbers, gi_number_multiples(numbers->c, &of), breaks);
 }
 
 // Excludes the numbers of a constant, or of a list of them.
@@ -165,61 +170,48 @@ static void exclude(struct numbers *numbers, const cJSON *item)
     for (const cJSON *one = gi_schema_first_value(item); one;
          one = gi_schema_next_value(item, one)) {
         struct gi_bound bound = {.relation = GI_NOT_EQUAL};
-        numbers->c->place = item;
-        if (!gi_schema_is_number(one)) {
-            continue;
-        }
-        if (gi_decimal_read(one->valuestring, &bound.value)) {
+        if (gi_schema_is_number(one) && read_decimal(numbers->c, item, one, &bound.value)) {
             add_bound(numbers, bound);
-        } else {
-            gi_schema_refuse(numbers->c, "expected a number of at most %d digits",
-                             GI_DECIMAL_DIGITS);
         }
     }
 }
 
-// Looks at what bounds ask for: digits beyond those that numbers have if nothing is said.
-static void count_digits(struct numbers *numbers, const struct gi_case *one)
+static void read_keyword(struct numbers *numbers, const cJSON *schema, const cJSON *item,
+                         bool breaks, bool is_counting)
 {
-    for (uint32_t i = 0; i < one->count; i++) {
+    struct gi_bound bound;
+    numbers->c->place = item;
+    if (gi_schema_read_bound(numbers->c, schema, item, breaks, &bound)) {
+        const int n = bound.value.point;
+        if (!is_counting) {
+            add_bound(numbers, bound);
+        } else if (n > numbers->n_digits && n <= MAX_WHOLE) {
+            numbers->n_digits = n;
+        }
+    } else if (is_counting) {
+        return;
+    } else if (strcmp(item->string, "multipleOf") == 0) {
+        add_multiple(numbers, item, breaks);
+    } else if (breaks &&
+               (strcmp(item->string, "const") == 0 || strcmp(item->string, "enum") == 0)) {
+        exclude(numbers, item);
+    }
+}
+
+// Reads the keywords of a case. is_counting: looks only for the digits that bounds ask for beyond
+// those that numbers have if nothing is said.
+static void read_case(struct numbers *numbers, const struct gi_case *one, bool is_counting)
+{
+    const bool *has_failed = &numbers->c->build.has_failed;
+    for (uint32_t i = 0; i < one->count && !*has_failed; i++) {
         const struct gi_condition *condition = &one->conditions[i];
         const bool breaks = condition->kind == GI_BREAKS;
         const cJSON *item = breaks                        ? condition->item
                             : condition->kind == GI_HOLDS ? condition->schema->child
                                                           : NULL;
-        for (; item; item = breaks ? NULL : item->next) {
-            struct gi_bound bound;
-            if (item->string &&
-                gi_schema_read_bound(numbers->c, condition->schema, item, breaks, &bound) &&
-                bound.value.point > numbers->n_digits && bound.value.point <= MAX_WHOLE) {
-                numbers->n_digits = bound.value.point;
-            }
-        }
-    }
-}
-
-static void read_case(struct numbers *numbers, const struct gi_case *one)
-{
-    struct gi_schema_compiler *c = numbers->c;
-    for (uint32_t i = 0; i < one->count && !c->build.has_failed; i++) {
-        const struct gi_condition *condition = &one->conditions[i];
-        const bool breaks = condition->kind == GI_BREAKS;
-        const cJSON *item = breaks                        ? condition->item
-                            : condition->kind == GI_HOLDS ? condition->schema->child
-                                                          : NULL;
-        for (; item && !c->build.has_failed; item = breaks ? NULL : item->next) {
-            struct gi_bound bound;
-            c->place = item;
-            if (!item->string) {
-                continue;
-            }
-            if (gi_schema_read_bound(c, condition->schema, item, breaks, &bound)) {
-                add_bound(numbers, bound);
-            } else if (strcmp(item->string, "multipleOf") == 0) {
-                add_multiple(numbers, item, breaks);
-            } else if (breaks &&
-                       (strcmp(item->string, "const") == 0 || strcmp(item->string, "enum") == 0)) {
-                exclude(numbers, item);
+        for (; item && !*has_failed; item = breaks ? NULL : item->next) {
+            if (item->string) {
+                read_keyword(numbers, condition->schema, item, breaks, is_counting);
             }
         }
     }
@@ -231,8 +223,8 @@ const struct gi_dfa *gi_schema_numbers_of(struct gi_schema_compiler *c, const st
     const bool is_whole = !(one->types & GI_IS_BROKEN);
     struct numbers numbers = {
         .c = c, .types = one->types, .n_digits = is_whole ? N_WHOLE : N_BROKEN};
-    count_digits(&numbers, one);
-    read_case(&numbers, one);
+    read_case(&numbers, one, true);
+    read_case(&numbers, one, false);
     if (is_all || (one->types & GI_IS_NUMBER) == GI_IS_BROKEN) {
         begin_limits(&numbers);
     }

@@ -3,13 +3,10 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/index.h"
-#include "grammar/schema/schema_json.h"
 #include "grammar/schema/schema_pattern.h"
 #include "grammar/schema/schema_string.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MAX_SETS = 50000 };
 

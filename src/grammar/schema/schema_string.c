@@ -1,6 +1,5 @@
 #include "grammar/schema/schema_string.h"
 
-#include "base/array.h"
 #include "base/json_escape.h"
 #include "grammar/schema/schema_value.h"
 

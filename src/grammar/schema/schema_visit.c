@@ -1,8 +1,6 @@
 #include "grammar/schema/schema_visit.h"
 
-#include "base/array.h"
 #include "grammar/schema/schema_array.h"
-#include "grammar/schema/schema_json.h"
 #include "grammar/schema/schema_object.h"
 #include "grammar/schema/schema_refs.h"
 #include "grammar/schema/schema_scalar.h"

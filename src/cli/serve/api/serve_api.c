@@ -5,7 +5,6 @@
 #include "cli/serve/page/serve_page.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct route {
