@@ -4,7 +4,7 @@
 
 #include <ctype.h>
 
-#define STEP_US 50000 // work between two checks for new sound
+#define STEP_US 50000 // of a live text: work between two checks for new sound
 
 const struct cli_number cli_speech_numbers[] = {
 #define ROW(type, field, value, least, most)                                                       \
@@ -136,7 +136,8 @@ static bool run(struct cli_hearing *hearing, struct glinfer_error *err)
             !feed_block(hearing, &is_end, err)) {
             return false;
         }
-        if (!glinfer_transcription_step(hearing->transcription, STEP_US, &state, err)) {
+        const uint32_t budget_us = hearing->is_live ? STEP_US : 0;
+        if (!glinfer_transcription_step(hearing->transcription, budget_us, &state, err)) {
             return false;
         }
         if (!take_events(hearing)) {
