@@ -334,7 +334,9 @@ struct glinfer_model_params {
     // Name of a template, such as "chatml", or a Jinja text; NULL: the template of the file.
     const char *chat_template;
     const struct glinfer_source *source; // in place of path, which is NULL then
-    uint32_t n_sessions; // sessions of glinfer_sessions_create that the budget includes; 0: 1
+    // Sessions of glinfer_sessions_create that the budget includes, or texts that a transcription
+    // decodes together: its beam_size or, if that is larger, its best_of; 0: 1
+    uint32_t n_sessions;
 };
 
 static inline void glinfer_model_params_init(struct glinfer_model_params *params)

@@ -32,7 +32,7 @@ static const struct cli_flag flags[] = {
     CLI_CHOICE(session.type_v, cli_cache_types, "-ctv, --cache-type-v", "TYPE",
                "f16 (default), f32, q8_0 or q4_0"),
     CLI_INT(n_sessions, 1, 16, "-np, --parallel", "N",
-            "answers at once, each with a cache of its own, default %v"),
+            "answers or beams at once, each with a cache of its own, default %v"),
     CLI_SIZE(session.mem_budget, "--mem-budget", "SIZE", "fail if the estimate exceeds it"),
 };
 

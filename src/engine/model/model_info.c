@@ -214,7 +214,8 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     info->pooling = hparams->pooling;
     info->n_embedding = hparams->n_embd;
     info->is_encoder = hparams->is_encoder;
-    info->n_sessions = params->n_sessions ? params->n_sessions : 1;
+    const bool is_shared = is_tower && hparams->is_encoder; // one for all texts
+    info->n_sessions = params->n_sessions && !is_shared ? params->n_sessions : 1;
     info->weights = plan->weight_bytes;
     info->kv_cache = 0;
     info->largest_binding = plan->largest_range;

@@ -386,20 +386,31 @@ TEST(the_sizes_of_both_towers_are_told)
 }
 
 // The weights are of f32, so that keys and values are too.
-TEST(a_transcription_fits_the_memory_that_its_model_estimates)
+static void expect_fit(uint32_t n_text)
 {
     struct glinfer_error err = {GLINFER_STATUS_OK, ""};
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
     struct glinfer_transcription_params params = plain();
-    glinfer_model_describe(tiny.model, &info);
-    const struct glinfer_model_params limited =
-        PARAMS(model, .source = &file.source, .n_ctx = 9999,
-               .mem_budget = info.weights + info.kv_cache + info.scratch);
+    struct glinfer_model_params limited =
+        PARAMS(model, .source = &file.source, .n_ctx = 9999, .n_sessions = n_text);
+    must(glinfer_model_inspect(&limited, &info, &err), &err);
+    limited.mem_budget = info.weights + info.kv_cache + info.scratch;
+    params.beam_size = n_text;
     __attribute__((cleanup(glinfer_model_destroy))) struct glinfer_model *model =
         glinfer_model_load(tiny.device, &limited, &err);
     must(model, &err);
     TRANSCRIPTION *t = glinfer_transcription_create(model, &params, &err);
     must(t, &err);
+    params.beam_size = n_text + 1;
+    TRANSCRIPTION *larger = glinfer_transcription_create(model, &params, &err);
+    assert_null(larger);
+    assert_int_equal(err.status, GLINFER_STATUS_OVER_BUDGET);
+}
+
+TEST(a_transcription_fits_the_memory_that_its_model_estimates)
+{
+    expect_fit(1);
+    expect_fit(3);
 }
 
 RUN_TESTS(open_speech_model, close_speech_model)
