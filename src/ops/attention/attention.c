@@ -81,7 +81,9 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
         return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1,
                                     group_keys(gpu, LANE_KEYS, layer), 0};
     }
-    const uint32_t most = layer->head_dim <= 96 ? 4 : layer->head_dim <= 256 ? 2 : 1;
+    // A walk over all positions of a sound repays twice the time to compile.
+    const uint32_t few = rule && rule->after > 0 ? 8 : 4;
+    const uint32_t most = layer->head_dim <= 96 ? few : layer->head_dim <= 256 ? 2 : 1;
     const uint32_t vectors = gi_min_u32(most, gi_divide_up(max_tokens, 8));
     uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
     while (
