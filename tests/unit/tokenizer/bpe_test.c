@@ -1,4 +1,5 @@
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/data/case_file.h"
 #include "tests/unit/tokenizer/encoding.h"
 #include "tests/unit/tokenizer/small_vocab.h"
 
@@ -37,15 +38,6 @@ static void create_small(const char *pre)
     create();
 }
 
-static void expect_failure(const struct gi_vocab *vocab, enum glinfer_status status,
-                           const char *words)
-{
-    struct glinfer_error err;
-    assert_null(gi_tokenizer_create(vocab, &err));
-    assert_int_equal(err.status, status);
-    assert_says(err.message, words);
-}
-
 #define EXPECT_IDS(text, flags, ...)                                                               \
     expect_ids(tokenizer, small_text(text), flags, IDS(__VA_ARGS__))
 
@@ -65,26 +57,17 @@ static void expect_round_trip(struct gi_text text)
     gi_ids_finish(&ids);
 }
 
-//-- merging -----------------------------------------------------------------------------------
+//-- texts -------------------------------------------------------------------------------------
 
-TEST(bpe_merges_by_rank)
+static struct gi_vocab *make_vocab(void)
 {
-    create_small("smollm");
-    EXPECT_IDS("hello", 0, SMALL_HELLO);
-    EXPECT_IDS("hellhello", 0, SMALL_HELL, SMALL_HELLO);
-    EXPECT_IDS("llll", 0, SMALL_LL, SMALL_LL);
-    EXPECT_IDS("lll", 0, SMALL_LL, 'l');
-    EXPECT_IDS("hehe", 0, SMALL_HE, SMALL_HE);
-    EXPECT_IDS(" w", 0, SMALL_SPACE_W);
+    small_vocab_init(&small);
+    return &small.vocab;
 }
 
-TEST(bpe_encodes_nothing_to_nothing)
+TEST(bpe_encodes_texts)
 {
-    create_small("smollm");
-    struct gi_ids ids = {0};
-    assert_true(gi_tokenizer_encode(tokenizer, (struct gi_text){NULL, 0}, true, true, &ids, NULL));
-    assert_int_equal(ids.count, 0);
-    gi_ids_finish(&ids);
+    each_encoding("bpe", make_vocab);
 }
 
 TEST(bpe_keeps_every_byte)
@@ -96,22 +79,6 @@ TEST(bpe_keeps_every_byte)
     }
     expect_round_trip((struct gi_text){ascii, sizeof(ascii)});
     expect_round_trip(small_text("\u00e9\u20ac\U0001f600 \u4e2d\u6587\n\t hello  12"));
-}
-
-TEST(bpe_encodes_broken_bytes_as_replacements)
-{
-    create_small("smollm");
-    EXPECT_IDS("\xff", 0, 0xef, 0xbf, 0xbd);
-    EXPECT_IDS("\xc1\x81", 0, 'A');
-    EXPECT_IDS("\xed\xa0\x80", 0, 0xed, 0xa0, 0x80);
-}
-
-TEST(bpe_drops_bytes_that_have_no_token)
-{
-    small.tokens['z'] = small_text("zz");
-    create();
-    EXPECT_IDS("azb", 0, 'a', 'b');
-    EXPECT_IDS("hzello", 0, 'h', 'e', SMALL_LL, 'o');
 }
 
 TEST(bpe_encodes_long_runs)
@@ -127,34 +94,6 @@ TEST(bpe_encodes_long_runs)
         assert_true(ids.count >= sizeof(text) / 2);
         gi_ids_finish(&ids);
     }
-}
-
-//-- words -------------------------------------------------------------------------------------
-
-TEST(smollm_parts_digits)
-{
-    create_small("smollm");
-    EXPECT_IDS("12", 0, '1', '2');
-    create_small("gpt-2");
-    EXPECT_IDS("12", 0, SMALL_12);
-}
-
-TEST(gpt2_leaves_the_last_space_to_the_word)
-{
-    create_small("gpt-2");
-    EXPECT_IDS("   w", 0, SMALL_TWO_SPACES, SMALL_SPACE_W);
-    EXPECT_IDS("w   ", 0, 'w', SMALL_TWO_SPACES, ' ');
-    EXPECT_IDS("l\u00a0l", 0, 'l', 0xc2, 0xa0, 'l');
-}
-
-TEST(llama_takes_a_word_that_is_a_token)
-{
-    small.vocab.n_merges = 1;
-    create();
-    EXPECT_IDS("hello", 0, SMALL_HE, 'l', 'l', 'o');
-    small.vocab.pre = small_text("llama-bpe");
-    create();
-    EXPECT_IDS("hello", 0, SMALL_HELLO);
 }
 
 TEST(every_pretokenizer_compiles)
@@ -176,47 +115,6 @@ TEST(every_pretokenizer_compiles)
 }
 
 //-- special tokens ----------------------------------------------------------------------------
-
-TEST(control_tokens_are_text_unless_parsed)
-{
-    create_small("smollm");
-    EXPECT_IDS("l<|im_end|>l", PARSE_SPECIAL, 'l', SMALL_IM_END, 'l');
-    EXPECT_IDS("<unk>", PARSE_SPECIAL, SMALL_UNKNOWN);
-    EXPECT_IDS("<unk>", 0, '<', 'u', 'n', 'k', '>');
-    EXPECT_IDS("<|im_end|", PARSE_SPECIAL, '<', '|', 'i', 'm', '_', 'e', 'n', 'd', '|');
-}
-
-TEST(user_defined_tokens_are_always_found_longest_first)
-{
-    create_small("smollm");
-    EXPECT_IDS("<tool>", 0, SMALL_TOOL);
-    EXPECT_IDS("<tool>call<tool>", 0, SMALL_TOOL_CALL, SMALL_TOOL);
-    EXPECT_IDS("<tool><tool>cal", PARSE_SPECIAL, SMALL_TOOL, SMALL_TOOL, 'c', 'a', 'l');
-}
-
-TEST(longer_tokens_win_over_earlier_ones)
-{
-    small.tokens[SMALL_TOOL] = small_text("ab");
-    small.tokens[SMALL_TOOL_CALL] = small_text("bcd");
-    create();
-    EXPECT_IDS("abcd", 0, 'a', SMALL_TOOL_CALL);
-    EXPECT_IDS("abab", 0, SMALL_TOOL, SMALL_TOOL);
-}
-
-TEST(bos_and_eos_follow_the_file)
-{
-    small.vocab.bos = SMALL_IM_START;
-    create();
-    EXPECT_IDS("l", ADD_SPECIAL, 'l');
-    small.vocab.add_bos = small.vocab.add_eos = 1;
-    create();
-    EXPECT_IDS("l", ADD_SPECIAL, SMALL_IM_START, 'l', SMALL_END);
-    EXPECT_IDS("l", 0, 'l');
-    small.vocab.add_bos = small.vocab.add_eos = -1;
-    small.vocab.pre = small_text("llama-bpe");
-    create();
-    EXPECT_IDS("l", ADD_SPECIAL, SMALL_IM_START, 'l');
-}
 
 TEST(stop_ids_are_known_by_spelling)
 {
@@ -260,43 +158,19 @@ TEST(bytes_of_tokens)
 
 //-- hostile vocabularies ----------------------------------------------------------------------
 
-TEST(create_refuses_unknown_kinds)
+static void check_refusal(const char *const fields[])
 {
-    small.vocab.pre = small_text("no-such-pre");
-    expect_failure(&small.vocab, GLINFER_STATUS_UNSUPPORTED, "no-such-pre");
-    expect_failure(&small.vocab, GLINFER_STATUS_UNSUPPORTED, "smollm");
-    small.vocab.model = small_text("rwkv");
-    expect_failure(&small.vocab, GLINFER_STATUS_UNSUPPORTED, "rwkv");
-    small.vocab.model = (struct gi_text){NULL, 0};
-    expect_failure(&small.vocab, GLINFER_STATUS_UNSUPPORTED, "gpt2");
+    struct glinfer_error err;
+    change_vocab(make_vocab(), fields[0]);
+    assert_null(gi_tokenizer_create(&small.vocab, &err));
+    assert_int_equal(err.status, strcmp(fields[1], "unsupported") == 0 ? GLINFER_STATUS_UNSUPPORTED
+                                                                       : GLINFER_STATUS_BAD_FILE);
+    assert_says(err.message, fields[2]);
 }
 
-TEST(create_refuses_an_empty_vocabulary)
+TEST(create_refuses_what_is_wrong)
 {
-    small.vocab.n_tokens = 0;
-    expect_failure(&small.vocab, GLINFER_STATUS_BAD_FILE, "0 tokens");
-}
-
-TEST(create_refuses_ids_out_of_range)
-{
-    small.vocab.eos = SMALL_COUNT;
-    expect_failure(&small.vocab, GLINFER_STATUS_BAD_FILE, "eos_token_id");
-    small.vocab.eos = GI_NO_TOKEN;
-    small.vocab.bos = -2;
-    expect_failure(&small.vocab, GLINFER_STATUS_BAD_FILE, "bos_token_id");
-    small.vocab.bos = GI_NO_TOKEN;
-    small.vocab.eot = INT32_MAX;
-    expect_failure(&small.vocab, GLINFER_STATUS_BAD_FILE, "eot_token_id");
-}
-
-TEST(create_refuses_merges_that_name_no_token)
-{
-    static const char *const merges[] = {"", " ", "h", "he", "h qq", "qq h", "h  e", " h", "l h"};
-    for (size_t i = 0; i < sizeof(merges) / sizeof(merges[0]); i++) {
-        small_vocab_init(&small);
-        small.merges[2] = small_text(merges[i]);
-        expect_failure(&small.vocab, GLINFER_STATUS_BAD_FILE, "merge 2");
-    }
+    each_case("tokenizer.cases", "bpe refused", check_refusal);
 }
 
 TEST(create_takes_odd_vocabularies)

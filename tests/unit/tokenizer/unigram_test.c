@@ -58,14 +58,17 @@ static void expect_refused(const char *what)
     assert_fails(gi_tokenizer_create(&small.vocab, &err), err, BAD_FILE, what);
 }
 
-//-- scores ----------------------------------------------------------------------------------------
+//-- pieces ----------------------------------------------------------------------------------------
 
-TEST(unigram_takes_the_way_with_the_largest_sum)
+static struct gi_vocab *make_vocab(void)
 {
-    EXPECT_IDS("aab b", A, AB, SPACE, B);
-    small.scores[AB] = -5;
-    EXPECT_IDS("aab", A, A, B);
-    EXPECT_IDS("axxb", A, UNK, B);
+    setup(NULL);
+    return &small.vocab;
+}
+
+TEST(unigram_encodes_texts)
+{
+    each_encoding("unigram", make_vocab);
 }
 
 TEST(unigram_refuses_scores_that_are_no_numbers)
@@ -75,30 +78,6 @@ TEST(unigram_refuses_scores_that_are_no_numbers)
         small.scores[B] = scores[i];
         expect_refused("the score (tokenizer.ggml.scores) of token 4 is");
     }
-    // That of a control token counts nowhere.
-    small.scores[B] = -2;
-    small.scores[PAD] = NAN;
-    EXPECT_IDS("a", A);
-}
-
-TEST(unigram_without_normal_tokens_has_unknown_below_the_others)
-{
-    for (int id = A; id < COUNT; id++) {
-        small.types[id] = GI_TOKEN_TYPE_UNUSED;
-    }
-    // "a" is not a token, so the alternatives are unknown + "b" and "ab".
-    small.tokens[A] = small_text("c");
-    EXPECT_IDS("ab", AB);
-}
-
-//-- pieces ----------------------------------------------------------------------------------------
-
-TEST(unigram_takes_the_last_of_equal_pieces)
-{
-    small.tokens[B] = small_text("a");
-    EXPECT_IDS("a", B);
-    small.types[B] = GI_TOKEN_TYPE_CONTROL;
-    EXPECT_IDS("a", A);
 }
 
 // A walk over all of them at every byte would take many seconds.
