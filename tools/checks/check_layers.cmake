@@ -12,7 +12,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
 
 set(folders src/base platform src/gguf src/quant src/sampler src/jinja src/grammar src/tokenizer src/speech glsl src/gpu src/persistent src/ops src/reference src/graph models
     src/engine/device src/engine/model src/engine/selftest src/engine/lists src/engine/session src/engine/answer src/engine/speech src/engine/measure src/engine/api
-    src/cli tests/unit tests/platform tests/kernel tests/ref tests/golden tests/embed tests/faults tests/fuzz tests/install tests/shims tests/data tools/examples)
+    src/cli tests/unit tests/platform tests/kernel tests/golden tests/embed tests/faults tests/fuzz tests/install tests/shims tests/data tools/examples)
 set(lower base platform gguf quant sampler jinja grammar tokenizer speech glsl gpu persistent reference ops graph models)
 
 set(may_src/base base)
@@ -46,7 +46,6 @@ set(may_src/cli cli)
 set(may_tests/unit ${any} cli tests)
 set(may_tests/platform base platform tests)
 set(may_tests/kernel ${any} tests)
-set(may_tests/ref tests)
 set(may_tests/golden tests)
 set(may_tests/embed tests)
 set(may_tests/faults ${any} tests)
@@ -92,7 +91,7 @@ function(check_quoted folder file header)
         fail(${file} ${header} "include from src/ or the top, not through \"../\"")
     elseif(folder MATCHES "^tests/" AND
            (EXISTS ${SOURCE}/${folder}/${header} OR EXISTS ${SOURCE}/tests/${header}))
-        # Headers that tests share are next to them or in tests/, such as "ref/ref_gemv.h".
+        # Headers that tests share are next to them or in tests/, such as "data/test_data.h".
     elseif(folder STREQUAL "tools/examples" AND EXISTS ${SOURCE}/${beside}/${header})
         # An example's own headers lie beside it.
     elseif(NOT header MATCHES "/")

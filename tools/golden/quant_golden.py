@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes tests/unit/data/quants.golden: blocks of each weight type and their weights as PyPI gguf has them.
+"""Writes tests/unit/data/quants.golden: rows of each weight type and their weights as PyPI gguf has them.
 
     quant_golden.py OUT.golden
 
-Lines of words: "type NAME", "bytes HEX" (one block, or 32 weights of a type without blocks), "weights
-HEX ..." (bits of f32). Quants are random bits, scales of both signs.
+Lines of words: "type NAME", "bytes HEX" (a row of 512 weights, in types without blocks of 64), "weights HEX ..." (bits of f32).
+All bits are random, but scales are finite and below 2 (MXFP4: 2^65).
 """
 import sys
 import zlib
@@ -14,14 +14,18 @@ import numpy as np
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, quants
 
 from make_tiny_gguf import FILE_TYPES
-from random_blocks import random_blocks
+from random_blocks import SCALES
 
 
-def block_of(name, kind):
+def row_of(name, kind):
+    block, size = GGML_QUANT_SIZES[kind]
     random = np.random.Generator(np.random.PCG64(zlib.crc32(name.encode())))
-    if GGML_QUANT_SIZES[kind][0] == 1:
-        return quants.quantize(random.standard_normal((1, 32)).astype(np.float32), kind)
-    return random_blocks(random, kind, 1, GGML_QUANT_SIZES[kind][0], 1.0)
+    row = random.integers(0, 256, (64 if block == 1 else 512 // block, size), np.uint8)
+    at, minimum = SCALES.get(kind, (None, None))
+    halves = [start + 1 for start in (at, minimum and minimum[0]) if start is not None]
+    for byte in halves + {"iq1_m": [55], "mxfp4": [0]}.get(name, []):
+        row[:, byte] &= 0xBF
+    return row.reshape(1, -1)
 
 
 def main():
@@ -29,9 +33,9 @@ def main():
         out.write(f"# PyPI gguf {version('gguf')}, numpy {np.__version__}: tools/golden/quant_golden.py\n")
         for name in sorted(FILE_TYPES):
             kind = GGMLQuantizationType[name.upper()]
-            block = block_of(name, kind)
-            weights = quants.dequantize(block, kind).astype(np.float32).reshape(-1).view(np.uint32)
-            out.write(f"type {name}\nbytes {block.tobytes().hex()}\n")
+            row = row_of(name, kind)
+            weights = quants.dequantize(row, kind).astype(np.float32).reshape(-1).view(np.uint32)
+            out.write(f"type {name}\nbytes {row.tobytes().hex()}\n")
             out.write("weights " + " ".join(f"{w:08x}" for w in weights) + "\n")
 
 
