@@ -45,10 +45,7 @@ void after_call(void)
 
 struct glinfer_device *open_device(const struct glinfer_host_gl *gl, struct glinfer_error *err)
 {
-    struct glinfer_device_params params;
-    glinfer_device_params_init(&params);
-    params.allow_software = true;
-    params.host = gl;
+    const struct glinfer_device_params params = PARAMS(device, .allow_software = true, .host = gl);
     return glinfer_device_create(&params, err);
 }
 

@@ -67,12 +67,9 @@ TEST(what_does_not_go_together_is_refused)
 
 TEST(a_name_beside_a_host_is_refused)
 {
-    struct glinfer_device_params params;
     struct glinfer_error err;
     const struct glinfer_host_gl gl = give_display();
-    glinfer_device_params_init(&params);
-    params.device = "egl";
-    params.host = &gl;
+    const struct glinfer_device_params params = PARAMS(device, .device = "egl", .host = &gl);
     assert_fails(glinfer_device_create(&params, &err), err, INVALID_ARGUMENT, "a name and a host");
 }
 

@@ -3,20 +3,17 @@
 // exits 77 without a device.
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"
-#include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 enum { OFFSET = 12345, AFTER = 678, N_PREDICT = 6 };
 
 struct fixture {
     struct tiny_model tiny;
     struct answer wanted;
-    char path[32]; // of a larger file: OFFSET bytes, the model, AFTER bytes
-    uint8_t *data; // the model
+    const char *path; // of a larger file: OFFSET bytes, the model, AFTER bytes
+    uint8_t *data;    // the model
     size_t size;
 };
 
@@ -24,39 +21,27 @@ static struct fixture fixture;
 
 //-- fixture ---------------------------------------------------------------------------------------
 
-static uint8_t *read_model(size_t *size)
-{
-    FILE *file = fopen(test_data("data/models/tiny-q4_0.gguf"), "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    *size = (size_t)ftell(file);
-    rewind(file);
-    uint8_t *data = malloc(*size);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, *size, file), *size);
-    fclose(file);
-    return data;
-}
-
 static void write_larger_file(struct fixture *f)
 {
-    static const uint8_t around[OFFSET] = {'G', 'G', 'U', 'F', 9};
-    strcpy(f->path, "/tmp/glinfer-source-XXXXXX");
-    const int fd = mkstemp(f->path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, around, OFFSET), OFFSET);
-    assert_int_equal(write(fd, f->data, f->size), f->size);
-    assert_int_equal(write(fd, around, AFTER), AFTER);
-    close(fd);
+    const size_t size = OFFSET + f->size + AFTER;
+    uint8_t *bytes = calloc(size, 1);
+    assert_non_null(bytes);
+    memcpy(bytes, "GGUF\t", 5);
+    memcpy(bytes + OFFSET, f->data, f->size);
+    memcpy(bytes + OFFSET + f->size, "GGUF\t", 5);
+    write_file(f->path, bytes, size);
+    free(bytes);
 }
 
 static int open_fixture(void **state)
 {
     struct fixture *f = &fixture;
-    if (!tiny_model_open(&f->tiny, test_data("data/models/tiny-q4_0.gguf"), NULL)) {
+    if (make_temp_folder(state) != 0 ||
+        !tiny_model_open(&f->tiny, test_data("data/models/tiny-q4_0.gguf"), NULL)) {
         return -1;
     }
-    f->data = read_model(&f->size);
+    f->data = read_file(test_data("data/models/tiny-q4_0.gguf"), &f->size);
+    f->path = temp_path("larger");
     write_larger_file(f);
     struct glinfer_session *session = open_session(&f->tiny, 1, 64, 0);
     answer_more(session, prompt, N_PROMPT, N_PREDICT, &f->wanted);
@@ -67,11 +52,9 @@ static int open_fixture(void **state)
 
 static int close_fixture(void **state)
 {
-    (void)state;
     tiny_model_close(&fixture.tiny);
-    unlink(fixture.path);
     free(fixture.data);
-    return 0;
+    return remove_temp_folder(state);
 }
 
 static struct glinfer_source make(enum glinfer_source_kind kind)
@@ -91,9 +74,7 @@ static struct glinfer_source make(enum glinfer_source_kind kind)
 
 static struct glinfer_model *load(const struct glinfer_source *source, struct glinfer_error *err)
 {
-    struct glinfer_model_params params;
-    glinfer_model_params_init(&params);
-    params.source = source;
+    const struct glinfer_model_params params = PARAMS(model, .source = source);
     return glinfer_model_load(fixture.tiny.device, &params, err);
 }
 
@@ -159,18 +140,10 @@ static void check_source(struct glinfer_source source)
     glinfer_model_destroy(&other.model);
 }
 
-TEST(a_part_of_a_file_is_a_model)
+TEST(a_part_of_a_file_a_descriptor_and_memory_are_a_model)
 {
     check_source(make(GLINFER_SOURCE_PATH));
-}
-
-TEST(a_descriptor_is_a_model)
-{
     check_source(make(GLINFER_SOURCE_FD));
-}
-
-TEST(memory_is_a_model)
-{
     check_source(make(GLINFER_SOURCE_MEMORY));
 }
 
@@ -188,11 +161,9 @@ TEST(sources_are_inspected_and_tokenize)
                                        make(GLINFER_SOURCE_MEMORY), make_reader(&reader)};
     for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
         struct glinfer_model_info info = {.struct_size = sizeof(info)};
-        struct glinfer_model_params params;
         int32_t ids[8];
         size_t n = 0;
-        glinfer_model_params_init(&params);
-        params.source = &sources[i];
+        const struct glinfer_model_params params = PARAMS(model, .source = &sources[i]);
         assert_true(glinfer_model_inspect(&params, &info, NULL));
         assert_true(info.is_supported);
         assert_int_equal(info.file_size, fixture.size);
@@ -272,17 +243,14 @@ TEST(a_file_that_shrinks_meanwhile_is_an_error)
     const enum glinfer_source_kind kinds[] = {GLINFER_SOURCE_PATH, GLINFER_SOURCE_FD};
     for (int i = 0; i < 2; i++) {
         struct glinfer_source source = make(kinds[i]);
-        struct glinfer_model_params params;
         struct glinfer_error err;
-        glinfer_model_params_init(&params);
-        params.source = &source;
-        params.progress = cut_file;
+        const struct glinfer_model_params params =
+            PARAMS(model, .source = &source, .progress = cut_file);
         assert_fails(glinfer_model_load(fixture.tiny.device, &params, &err), err, IO,
                      "was changed while it was read");
         if (source.fd >= 0) {
             close(source.fd);
         }
-        unlink(fixture.path);
         write_larger_file(&fixture);
     }
 }
@@ -291,11 +259,8 @@ TEST(a_path_beside_a_source_is_refused)
 {
     struct glinfer_source source = make(GLINFER_SOURCE_MEMORY);
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
-    struct glinfer_model_params params;
     struct glinfer_error err;
-    glinfer_model_params_init(&params);
-    params.path = fixture.path;
-    params.source = &source;
+    struct glinfer_model_params params = PARAMS(model, .path = fixture.path, .source = &source);
     assert_fails(glinfer_model_inspect(&params, &info, &err), err, INVALID_ARGUMENT, "");
     params.path = NULL;
     source.struct_size = 0;

@@ -2,23 +2,9 @@
 // tokens with them, nothing changed when it is cancelled. Runs on a tiny model with a cache folder
 // of its own; exits 77 without a device.
 #include "tests/golden/fixture/tiny_fixture.h"
-#include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-static char cache[64];
-
-static void remove_cache(void)
-{
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf '%s'", cache);
-    if (system(command) != 0) {
-        fprintf(stderr, "%s is left\n", cache);
-    }
-}
 
 struct seen {
     uint32_t n_tuned, n_changed;
@@ -72,7 +58,7 @@ TEST(tuned_shapes_are_kept_and_give_the_same_tokens)
     struct seen seen;
     int32_t before[N_PREDICT], after[N_PREDICT], later[N_PREDICT];
     uint32_t n_row = 0;
-    open_fixture(&f, cache);
+    open_fixture(&f, temp_folder);
     assert_int_equal(glinfer_device_tuning(f.tiny.device, NULL, NULL), 0);
     generate(&f, NULL, before);
     tune(&f, &stats, &seen);
@@ -85,7 +71,7 @@ TEST(tuned_shapes_are_kept_and_give_the_same_tokens)
     generate(&f, NULL, after);
     close_fixture(&f);
 
-    open_fixture(&f, cache);
+    open_fixture(&f, temp_folder);
     const size_t n_kept = glinfer_device_tuning(f.tiny.device, count_row, &n_row);
     assert_in_range(n_kept, seen.n_tuned, seen.n_tuned + 1); // how grids are dispatched is one more
     assert_int_equal(n_row, n_kept);
@@ -130,7 +116,7 @@ TEST(precisions_are_tuned_apart)
         struct fixture f = {.settings = has_halves,
                             .params = session_params(
                                 64, 16, i == 0 ? GLINFER_PRECISION_F32 : GLINFER_PRECISION_F16)};
-        open_fixture(&f, cache);
+        open_fixture(&f, temp_folder);
         assert_true(i == 1 ||
                     glinfer_device_reset_tuning(f.tiny.device, &err)); // left by an earlier test
         tune(&f, &stats, &seen);
@@ -148,7 +134,7 @@ TEST(reset_forgets)
     struct fixture f = {0};
     struct glinfer_error err;
     for (int i = 0; i < 2; i++) {
-        open_fixture(&f, cache);
+        open_fixture(&f, temp_folder);
         assert_int_equal(glinfer_device_tuning(f.tiny.device, NULL, NULL) > 0, i == 0);
         assert_true(glinfer_device_reset_tuning(f.tiny.device, &err));
         assert_int_equal(glinfer_device_tuning(f.tiny.device, NULL, NULL), 0);
@@ -160,7 +146,7 @@ static uint32_t count_kept_files(void)
 {
     char path[80];
     uint32_t n = 0;
-    snprintf(path, sizeof(path), "%s/tuning", cache);
+    snprintf(path, sizeof(path), "%s/tuning", temp_folder);
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
         n += entry->d_name[0] != '.';
@@ -184,7 +170,7 @@ TEST(cancelled_tuning_changes_nothing)
     struct fixture f = {0};
     struct glinfer_error err;
     int32_t before[N_PREDICT], after[N_PREDICT];
-    open_fixture(&f, cache);
+    open_fixture(&f, temp_folder);
     generate(&f, NULL, before);
     struct glinfer_tune_params params;
     glinfer_tune_params_init(&params);
@@ -217,9 +203,9 @@ static bool take_folder_away(void *user, enum glinfer_phase phase, uint64_t done
     bool *is_consumed = user;
     (void)done, (void)total;
     if (phase == GLINFER_PHASE_TUNE && !*is_consumed) {
-        remove_cache();
-        FILE *file = fopen(cache, "w");
-        *is_consumed = file && fclose(file) == 0;
+        remove_temp_folder(NULL);
+        write_file(temp_folder, "", 0);
+        *is_consumed = true;
     }
     return true;
 }
@@ -236,7 +222,7 @@ TEST(tuning_that_cannot_be_kept_changes_nothing)
     params.max_ms = 1000;
     params.progress = take_folder_away;
     params.user = &is_consumed;
-    open_fixture(&f, cache);
+    open_fixture(&f, temp_folder);
     glinfer_device_describe(f.tiny.device, &before);
     assert_false(glinfer_tune(f.session, &params, NULL, &err));
     assert_true(is_consumed);
@@ -245,23 +231,8 @@ TEST(tuning_that_cannot_be_kept_changes_nothing)
     glinfer_device_describe(f.tiny.device, &after);
     assert_memory_equal(&before, &after, offsetof(struct glinfer_device_info, cache_refusal));
     assert_string_equal(before.cache_refusal, "");
-    assert_non_null(strstr(after.cache_refusal, cache)); // and why
+    assert_says(after.cache_refusal, temp_folder); // and why
     close_fixture(&f);
-    assert_int_equal(remove(cache), 0);
 }
 
-static int make_cache(void **state)
-{
-    (void)state;
-    snprintf(cache, sizeof(cache), "/tmp/glinfer-tune-XXXXXX");
-    return mkdtemp(cache) ? 0 : -1;
-}
-
-static int drop_cache(void **state)
-{
-    (void)state;
-    remove_cache();
-    return 0;
-}
-
-RUN_TESTS(make_cache, drop_cache)
+RUN_TESTS(make_temp_folder, remove_temp_folder)

@@ -126,15 +126,13 @@ static bool run_course(const char *path, uint64_t seed, bool is_long, bool has_s
 {
     struct tiny_model tiny = {0};
     struct glinfer_error err = {0};
-    struct glinfer_session_params params;
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
     setenv("GLINFER_SELFTEST", has_selftest ? "on" : "off", 1);
     if (!tiny_model_open(&tiny, path, "")) {
         return false;
     }
-    glinfer_session_params_init(&params);
-    params.n_ctx = N_CTX;
-    params.n_batch = is_long ? 0 : 64;
+    struct glinfer_session_params params =
+        PARAMS(session, .n_ctx = N_CTX, .n_batch = is_long ? 0 : 64);
     params.max_batch_ms = 60000; // batches are not cut by the clock
     *course = (struct course){.random = seed};
     glinfer_model_describe(tiny.model, &info);
