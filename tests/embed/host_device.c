@@ -74,10 +74,8 @@ struct glinfer_host_gl give_callbacks(void)
 
 void load(struct tiny_model *f, const struct glinfer_host_gl *gl)
 {
-    struct glinfer_error err = {0};
-    f->device = open_device(gl, &err);
-    must(f->device, &err);
-    assert_true(tiny_model_open_on(f, f->device, test_data("data/models/tiny-q4_0.gguf"), &err));
+    f->device = must_do(open_device(gl, &err));
+    must_do(tiny_model_open_on(f, f->device, test_data("data/models/tiny-q4_0.gguf"), &err));
 }
 
 void answer(struct glinfer_session *session)

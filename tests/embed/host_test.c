@@ -127,7 +127,6 @@ static void check_buffers(bool is_to_fill)
 TEST(a_new_context_takes_the_place_of_a_lost_one)
 {
     struct tiny_model f = {0};
-    struct glinfer_error err;
     struct glinfer_host_gl gl = give_context();
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_PREDICT, NULL);
     load(&f, &gl);
@@ -138,7 +137,7 @@ TEST(a_new_context_takes_the_place_of_a_lost_one)
     check_buffers(true);
     gl = give_context();
     assert_true(glinfer_device_set_host(f.device, &gl, NULL));
-    assert_fails(glinfer_generate(session, &params, NULL, &err), err, GPU_LOST, "");
+    must_fail(glinfer_generate(session, &params, NULL, &err), GPU_LOST, "");
     CALL(assert_true(glinfer_device_recover(f.device, NULL, NULL, NULL)));
     check_buffers(false);
     glinfer_session_reset(session);
@@ -150,11 +149,9 @@ TEST(a_new_context_takes_the_place_of_a_lost_one)
 
 TEST(a_device_of_its_own_takes_no_host)
 {
-    struct glinfer_error err;
     const struct glinfer_host_gl gl = give_display();
-    struct glinfer_device *device = open_device(NULL, &err);
-    assert_non_null(device);
-    assert_fails(glinfer_device_set_host(device, &gl, &err), err, INVALID_ARGUMENT, "");
+    struct glinfer_device *device = must_do(open_device(NULL, &err));
+    must_fail(glinfer_device_set_host(device, &gl, &err), INVALID_ARGUMENT, "");
     glinfer_device_destroy(&device);
 }
 
@@ -244,19 +241,17 @@ TEST(a_thread_that_egl_has_released_goes_on)
 TEST(a_display_that_is_terminated_is_an_error)
 {
     struct tiny_model f = {0};
-    struct glinfer_error err;
     const struct glinfer_host_gl gl = give_display();
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_PREDICT, NULL);
     load(&f, &gl);
     struct glinfer_session *session = open_session(&f, 4, 64, 0);
     egl_host_close(&host);
     assert_true(eglTerminate(host.display));
-    assert_fails(glinfer_generate(session, &params, NULL, &err), err, DRIVER,
-                 "has terminated the EGL display");
-    assert_fails(glinfer_device_recover(f.device, NULL, NULL, &err), err, NO_DEVICE,
-                 "not initialised");
+    must_fail(glinfer_generate(session, &params, NULL, &err), DRIVER,
+              "has terminated the EGL display");
+    must_fail(glinfer_device_recover(f.device, NULL, NULL, &err), NO_DEVICE, "not initialised");
     assert_true(egl_host_open(&host));
-    assert_true(glinfer_device_recover(f.device, NULL, NULL, &err));
+    must_do(glinfer_device_recover(f.device, NULL, NULL, &err));
     answer(session);
     egl_host_close(&host);
     assert_true(eglTerminate(host.display));

@@ -98,11 +98,10 @@ struct reader {
 static bool read_model_at(void *user, uint64_t offset, void *data, size_t size)
 {
     struct reader *reader = user;
-    struct glinfer_error err = {0};
     reader->n++;
     if (reader->calls_back) {
-        assert_fails(glinfer_device_recover(fixture.tiny.device, NULL, NULL, &err), err,
-                     INVALID_ARGUMENT, "");
+        must_fail(glinfer_device_recover(fixture.tiny.device, NULL, NULL, &err), INVALID_ARGUMENT,
+                  "");
     }
     if ((reader->fail_at && reader->n >= reader->fail_at) || offset > fixture.size ||
         size > fixture.size - offset) {
@@ -126,15 +125,13 @@ static struct glinfer_source make_reader(struct reader *reader)
 static void check_source(struct glinfer_source source)
 {
     struct tiny_model other = {.device = fixture.tiny.device};
-    struct glinfer_error err;
-    other.model = load(&source, &err);
-    must(other.model, &err);
+    other.model = must_do(load(&source, &err));
     if (source.fd >= 0) {
         close(source.fd);
     }
     struct glinfer_session *session = open_session(&other, 1, 64, 0);
     assert_answers(session);
-    must(glinfer_device_recover(other.device, NULL, NULL, &err), &err);
+    must_do(glinfer_device_recover(other.device, NULL, NULL, &err));
     assert_answers(session);
     glinfer_session_destroy(&session);
     glinfer_model_destroy(&other.model);
@@ -201,35 +198,32 @@ TEST(a_transient_source_is_not_read_again)
 TEST(a_reader_that_fails_is_an_error)
 {
     struct reader whole = {0};
-    struct glinfer_error err;
     struct glinfer_source source = make_reader(&whole);
-    struct glinfer_model *model = load(&source, &err);
-    assert_non_null(model);
+    struct glinfer_model *model = must_do(load(&source, &err));
     glinfer_model_destroy(&model);
     for (uint32_t i = 1; i <= whole.n; i += i < 8 ? 1 : 5) {
         struct reader reader = {.fail_at = i};
         source = make_reader(&reader);
-        assert_fails(load(&source, &err), err, IO, "the model's reader: cannot read");
+        must_fail(load(&source, &err), IO, "the model's reader: cannot read");
     }
 }
 
 TEST(a_size_that_is_a_lie_is_an_error)
 {
     struct reader reader = {0};
-    struct glinfer_error err;
     struct glinfer_source source = make_reader(&reader);
     source.length = fixture.size - 1;
-    assert_fails(load(&source, &err), err, BAD_FILE, "");
+    must_fail(load(&source, &err), BAD_FILE, "");
     source.length = UINT64_MAX;
-    assert_fails(load(&source, &err), err, IO, "");
+    must_fail(load(&source, &err), IO, "");
     source = make(GLINFER_SOURCE_MEMORY);
     source.length = fixture.size - 1;
-    assert_fails(load(&source, &err), err, BAD_FILE, "");
+    must_fail(load(&source, &err), BAD_FILE, "");
     source.length = 0;
-    assert_fails(load(&source, &err), err, BAD_FILE, "");
+    must_fail(load(&source, &err), BAD_FILE, "");
     source = make(GLINFER_SOURCE_PATH);
     source.length = fixture.size + AFTER + 1;
-    assert_fails(load(&source, &err), err, BAD_FILE, "");
+    must_fail(load(&source, &err), BAD_FILE, "");
 }
 
 static bool cut_file(void *user, enum glinfer_phase phase, uint64_t done, uint64_t total)
@@ -243,11 +237,10 @@ TEST(a_file_that_shrinks_meanwhile_is_an_error)
     const enum glinfer_source_kind kinds[] = {GLINFER_SOURCE_PATH, GLINFER_SOURCE_FD};
     for (int i = 0; i < 2; i++) {
         struct glinfer_source source = make(kinds[i]);
-        struct glinfer_error err;
         const struct glinfer_model_params params =
             PARAMS(model, .source = &source, .progress = cut_file);
-        assert_fails(glinfer_model_load(fixture.tiny.device, &params, &err), err, IO,
-                     "was changed while it was read");
+        must_fail(glinfer_model_load(fixture.tiny.device, &params, &err), IO,
+                  "was changed while it was read");
         if (source.fd >= 0) {
             close(source.fd);
         }
@@ -259,14 +252,13 @@ TEST(a_path_beside_a_source_is_refused)
 {
     struct glinfer_source source = make(GLINFER_SOURCE_MEMORY);
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
-    struct glinfer_error err;
     struct glinfer_model_params params = PARAMS(model, .path = fixture.path, .source = &source);
-    assert_fails(glinfer_model_inspect(&params, &info, &err), err, INVALID_ARGUMENT, "");
+    must_fail(glinfer_model_inspect(&params, &info, &err), INVALID_ARGUMENT, "");
     params.path = NULL;
     source.struct_size = 0;
-    assert_fails(glinfer_model_inspect(&params, &info, &err), err, INVALID_ARGUMENT, "");
-    assert_fails(glinfer_tokenizer_load_source(&source, &err), err, INVALID_ARGUMENT, "");
-    assert_fails(glinfer_tokenizer_load_source(NULL, &err), err, INVALID_ARGUMENT, "");
+    must_fail(glinfer_model_inspect(&params, &info, &err), INVALID_ARGUMENT, "");
+    must_fail(glinfer_tokenizer_load_source(&source, &err), INVALID_ARGUMENT, "");
+    must_fail(glinfer_tokenizer_load_source(NULL, &err), INVALID_ARGUMENT, "");
 }
 
 RUN_TESTS(open_fixture, close_fixture)

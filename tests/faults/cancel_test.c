@@ -68,11 +68,10 @@ static void read_cache(struct glinfer_session *session, uint8_t *bytes, size_t s
 {
     const struct gi_range *range = &session->sequence.cache[0].range;
     struct gi_platform_saved saved;
-    struct glinfer_error err = {0};
     assert_true(size <= range->size);
-    must(gi_session_enter(session, &saved, &err), &err);
-    must(gi_buffer_read(range->buffer, gi_session_gpu(session), range->offset, bytes, size, &err),
-         &err);
+    must_do(gi_session_enter(session, &saved, &err));
+    must_do(
+        gi_buffer_read(range->buffer, gi_session_gpu(session), range->offset, bytes, size, &err));
     gi_session_leave(session, &saved);
 }
 

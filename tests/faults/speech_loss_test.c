@@ -52,15 +52,13 @@ static struct glinfer_transcription *begin(uint32_t n_beam)
 {
     static float samples[N_SAMPLES];
     struct glinfer_transcription_params params;
-    struct glinfer_error err;
     glinfer_transcription_params_init(&params);
     params.temperature_step = 0;
     params.has_words = n_beam == 1;
     params.beam_size = n_beam;
-    struct glinfer_transcription *t = glinfer_transcription_create(model, &params, &err);
-    assert_non_null(t);
+    struct glinfer_transcription *t = must_do(glinfer_transcription_create(model, &params, &err));
     random_whisper_sound(samples, N_SAMPLES);
-    must(glinfer_transcription_feed(t, samples, N_SAMPLES, &err), &err);
+    must_do(glinfer_transcription_feed(t, samples, N_SAMPLES, &err));
     glinfer_transcription_end(t);
     return t;
 }

@@ -25,16 +25,15 @@ static bool try_call(try_fn call, struct tiny_model *f, void (*refuse)(long), lo
 // Refuses one allocation after the other, alone and with all that follow.
 static void survive(try_fn call, struct tiny_model *f)
 {
-    struct glinfer_error err;
     fail_allocations_after(-1);
-    assert_true(call(f, &err));
+    must_do(call(f, &err));
     const long n = count_allocations(), step = n / MAX_TRIES + 1;
     assert_false(try_call(call, f, fail_allocations_after, 0));
     for (long i = 0; i < n; i += step) {
         try_call(call, f, fail_one_allocation, i);
         try_call(call, f, fail_allocations_after, i);
     }
-    assert_true(call(f, &err));
+    must_do(call(f, &err));
 }
 
 //-- devices ---------------------------------------------------------------------------------------

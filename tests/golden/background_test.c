@@ -77,12 +77,11 @@ TEST(preparing_chooses_before_the_first_answer)
 {
     struct glinfer_generate_params params;
     struct glinfer_prepared prepared = {.struct_size = sizeof(prepared)};
-    struct glinfer_error err;
     struct answer answer;
     open_dispatch(&last, pick("background:1", "background"), NULL);
     for (int i = 0; i < N_PERSISTENT_ENDS; i++) {
         params = i == 0 ? sample_by(0.0F, 40, 0.95F) : sample_by(1.0F, i == 1 ? 40 : 0, 0.9F);
-        must(glinfer_session_prepare(last.session, &params, &prepared, &err), &err);
+        must_do(glinfer_session_prepare(last.session, &params, &prepared, &err));
         assert_int_equal(prepared.dispatch, GLINFER_DISPATCH_PERSISTENT);
         assert_true(prepared.step_ns[GLINFER_DISPATCH_PERSISTENT] > 0);
     }
@@ -139,14 +138,13 @@ TEST(software_is_left_alone)
 {
     struct glinfer_generate_params params;
     struct glinfer_prepared prepared = {.struct_size = sizeof(prepared)};
-    struct glinfer_error err;
     struct answer answer;
     if (!is_software()) {
         skip();
     }
     glinfer_generate_params_init(&params);
     open_dispatch(&last, NULL, NULL);
-    must(glinfer_session_prepare(last.session, &params, &prepared, &err), &err);
+    must_do(glinfer_session_prepare(last.session, &params, &prepared, &err));
     assert_int_equal(prepared.dispatch, GLINFER_DISPATCH_DIRECT);
     const struct glinfer_stats stats = answer_with(&last, sample_by(0.0F, 40, 0.95F), &answer);
     assert_int_equal(stats.dispatch, GLINFER_DISPATCH_DIRECT);

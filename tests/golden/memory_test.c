@@ -90,18 +90,15 @@ static void run(struct glinfer_session *session)
 TEST(the_peak_is_the_estimate)
 {
     struct tiny_model *f = *state;
-    struct glinfer_error err = {0};
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
     const char *path = test_model("SmolLM2-135M-Instruct.Q4_1.gguf");
     if (!is_software(f) || access(path, R_OK) != 0 || !forget_peak()) {
         skip();
     }
     const uint64_t before = read_status("VmRSS:");
-    MODEL *model = load(f, path, 8192, 1, 0, &err);
-    assert_non_null(model);
+    MODEL *model = must_do(load(f, path, 8192, 1, 0, &err));
     glinfer_model_describe(model, &info);
-    SESSION *session = start(model, 8192, &err);
-    assert_non_null(session);
+    SESSION *session = must_do(start(model, 8192, &err));
     run(session);
     const double peak = (double)(read_status("VmHWM:") - before);
     const double estimate = (double)(sum(&info) + info.peak_host);
@@ -114,13 +111,11 @@ TEST(memory_goes_back_with_a_session)
 {
     enum { N_CTX = 1 << 18, MIB = 1 << 20 };
     struct tiny_model *f = *state;
-    struct glinfer_error err = {0};
     if (!is_software(f)) {
         skip();
     }
     const uint64_t before = read_status("VmRSS:");
-    struct glinfer_session *session = start(f->model, N_CTX, &err);
-    assert_non_null(session);
+    struct glinfer_session *session = must_do(start(f->model, N_CTX, &err));
     run(session);
     const uint64_t during = read_status("VmRSS:");
     glinfer_session_destroy(&session);
@@ -143,20 +138,18 @@ TEST(sessions_take_what_loading_reckoned)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char file[64], path[4096];
-        struct glinfer_error err = {0};
         struct glinfer_session *sessions[16];
         const uint32_t n_ctx = cases[i].n_ctx, n = cases[i].n_sessions;
         snprintf(file, sizeof(file), "data/models/%s.gguf", cases[i].file);
         snprintf(path, sizeof(path), "%s", test_data(file));
         const struct glinfer_model_info info = reckon(*state, path, n_ctx, n);
         assert_int_equal(info.n_sessions, n);
-        assert_fails(load(*state, path, n_ctx, n, sum(&info) - 1, &err), err, OVER_BUDGET, "");
-        MODEL *model = load(*state, path, n_ctx, n, sum(&info), &err);
-        must(model, &err);
+        must_fail(load(*state, path, n_ctx, n, sum(&info) - 1, &err), OVER_BUDGET, "");
+        MODEL *model = must_do(load(*state, path, n_ctx, n, sum(&info), &err));
         const struct glinfer_session_params params = PARAMS(session, .n_ctx = n_ctx);
-        must(glinfer_sessions_create(model, &params, n, sessions, &err), &err);
+        must_do(glinfer_sessions_create(model, &params, n, sessions, &err));
         if (n == 1) { // there is room for one
-            assert_fails(start(model, n_ctx, &err), err, OVER_BUDGET, "");
+            must_fail(start(model, n_ctx, &err), OVER_BUDGET, "");
         }
         for (uint32_t k = 0; k < n; k++) {
             glinfer_session_destroy(&sessions[k]);

@@ -179,11 +179,10 @@ TEST(profile_that_does_not_fit_is_refused)
 {
     struct fixture *f = *state;
     struct glinfer_profile_params params;
-    struct glinfer_error err;
     glinfer_profile_params_init(&params);
     params.n_prompt = 60;
     params.depth = 10;
-    assert_fails(glinfer_profile(f->session, &params, NULL, &err), err, CONTEXT_FULL, "");
+    must_fail(glinfer_profile(f->session, &params, NULL, &err), CONTEXT_FULL, "");
 }
 
 static void *cancel_soon(void *session)
@@ -209,8 +208,7 @@ TEST(device_has_rates)
 {
     struct fixture *f = *state;
     struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
-    struct glinfer_error err;
-    must(glinfer_device_measure(f->tiny.device, &rates, &err), &err);
+    must_do(glinfer_device_measure(f->tiny.device, &rates, &err));
     assert_int_equal(rates.struct_size, sizeof(rates));
     assert_true(rates.copy_gb_per_s > 0 && rates.read_gb_per_s > 0 && rates.gflop_per_s > 0);
 }

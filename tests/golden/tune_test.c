@@ -33,7 +33,6 @@ static bool on_progress(void *user, enum glinfer_phase phase, uint64_t done, uin
 static void tune(struct fixture *f, struct glinfer_tune_stats *stats, struct seen *seen)
 {
     struct glinfer_tune_params params;
-    struct glinfer_error err;
     glinfer_tune_params_init(&params);
     params.max_ms = 3000;
     params.on_tuned = on_tuned;
@@ -41,7 +40,7 @@ static void tune(struct fixture *f, struct glinfer_tune_stats *stats, struct see
     params.user = seen;
     stats->struct_size = sizeof(*stats);
     *seen = (struct seen){0};
-    must(glinfer_tune(f->session, &params, stats, &err), &err);
+    must_do(glinfer_tune(f->session, &params, stats, &err));
 }
 
 static void count_row(void *user, const struct glinfer_tuned *tuned)
@@ -132,11 +131,10 @@ TEST(precisions_are_tuned_apart)
 TEST(reset_forgets)
 {
     struct fixture f = {0};
-    struct glinfer_error err;
     for (int i = 0; i < 2; i++) {
         open_fixture(&f, temp_folder);
         assert_int_equal(glinfer_device_tuning(f.tiny.device, NULL, NULL) > 0, i == 0);
-        assert_true(glinfer_device_reset_tuning(f.tiny.device, &err));
+        must_do(glinfer_device_reset_tuning(f.tiny.device, &err));
         assert_int_equal(glinfer_device_tuning(f.tiny.device, NULL, NULL), 0);
         close_fixture(&f);
     }
@@ -168,7 +166,6 @@ static bool cancel_by_session(void *session, enum glinfer_phase phase, uint64_t 
 TEST(cancelled_tuning_changes_nothing)
 {
     struct fixture f = {0};
-    struct glinfer_error err;
     int32_t before[N_PREDICT], after[N_PREDICT];
     open_fixture(&f, temp_folder);
     generate(&f, NULL, before);
@@ -176,7 +173,7 @@ TEST(cancelled_tuning_changes_nothing)
     glinfer_tune_params_init(&params);
     params.progress = cancel_by_session;
     params.user = f.session;
-    assert_fails(glinfer_tune(f.session, &params, NULL, &err), err, CANCELLED, "");
+    must_fail(glinfer_tune(f.session, &params, NULL, &err), CANCELLED, "");
     assert_int_equal(glinfer_device_tuning(f.tiny.device, NULL, NULL), 0);
     assert_int_equal(count_kept_files(), 0);
     glinfer_session_reset(f.session);
@@ -189,11 +186,10 @@ TEST(tuning_without_a_cache_says_so)
 {
     struct fixture f = {0};
     struct glinfer_tune_params params;
-    struct glinfer_error err;
     glinfer_tune_params_init(&params);
     params.max_ms = 1;
     open_fixture(&f, "");
-    assert_fails(glinfer_tune(f.session, &params, NULL, &err), err, IO, "");
+    must_fail(glinfer_tune(f.session, &params, NULL, &err), IO, "");
     close_fixture(&f);
 }
 

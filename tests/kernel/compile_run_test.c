@@ -55,18 +55,16 @@ TEST(what_is_no_job_is_refused)
         "{}",
         "\n\n\n",
     };
-    struct glinfer_error err;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        assert_fails(gi_compile_job_run(texts[i], strlen(texts[i]), "auto", temp_folder, &err), err,
-                     INVALID_ARGUMENT, "");
+        must_fail(gi_compile_job_run(texts[i], strlen(texts[i]), "auto", temp_folder, &err),
+                  INVALID_ARGUMENT, "");
     }
 }
 
 TEST(a_job_compiles_and_leaves_no_verdict)
 {
-    struct glinfer_error err = {0};
     char lock[256];
-    assert_true(run_job(good, &err));
+    must_do(run_job(good, &err));
     name_lock(lock);
     assert_int_equal(access(lock, F_OK), -1);
     assert_int_equal(gi_verdict_load(verdicts, &key).kind, GI_VERDICT_NONE);
@@ -74,10 +72,9 @@ TEST(a_job_compiles_and_leaves_no_verdict)
 
 TEST(a_text_that_is_refused_twice_becomes_a_verdict)
 {
-    struct glinfer_error err;
     for (int i = 0; i < 2; i++) {
         assert_int_equal(gi_verdict_load(verdicts, &key).kind, GI_VERDICT_NONE);
-        assert_fails(run_job(bad, &err), err, DRIVER, "");
+        must_fail(run_job(bad, &err), DRIVER, "");
     }
     assert_int_equal(gi_verdict_load(verdicts, &key).kind, GI_VERDICT_REFUSED);
     gi_verdict_forget(verdicts, &key);
@@ -104,11 +101,9 @@ TEST(a_compiler_that_ends_its_process_is_given_up)
 TEST(without_a_cache_nothing_is_compiled)
 {
     const struct gi_compile_job job = {.key = key, .text = good};
-    struct glinfer_error err;
     size_t size;
-    char *data = gi_compile_job_format(&job, &size, &err);
-    assert_non_null(data);
-    assert_fails(gi_compile_job_run(data, size, "auto", "", &err), err, IO, "");
+    char *data = must_do(gi_compile_job_format(&job, &size, &err));
+    must_fail(gi_compile_job_run(data, size, "auto", "", &err), IO, "");
     free(data);
 }
 

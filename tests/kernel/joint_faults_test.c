@@ -82,10 +82,9 @@ TEST(a_report_has_the_programs_of_joint_steps)
 {
     for (int is_wrong = 0; is_wrong < 2; is_wrong++) {
         struct found found = {0};
-        struct glinfer_error err = {0};
         struct tiny_model own = {0};
         struct group group = open_faulty(&own, is_wrong ? "wrong:LOGIT_ROWS" : NULL);
-        assert_true(glinfer_selftest(group.sessions[1], note_tested, &found, &err));
+        must_do(glinfer_selftest(group.sessions[1], note_tested, &found, &err));
         assert_int_equal(found.n_wrong, is_wrong);
         assert_int_equal(found.is_named, is_wrong);
         assert_true(is_wrong || found.n_joint >= 3); // embedding, RoPE, attention

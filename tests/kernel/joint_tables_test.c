@@ -23,11 +23,10 @@ struct tokens {
 
 static void open_model(struct fixture *f, const char *path)
 {
-    struct glinfer_error err = {0};
     assert_true(tiny_model_open(&f->tiny, test_data(path), NULL));
     const struct glinfer_session_params params =
         PARAMS(session, .n_ctx = N_CTX, .precision = GLINFER_PRECISION_F32);
-    must(glinfer_sessions_create(f->tiny.model, &params, N_SLOTS, f->sessions, &err), &err);
+    must_do(glinfer_sessions_create(f->tiny.model, &params, N_SLOTS, f->sessions, &err));
     f->group = f->sessions[0]->group;
 }
 
@@ -51,20 +50,16 @@ static void begin(struct fixture *f, uint32_t slot)
         .temperature = 0.9F,
         .top_p = 1,
     };
-    struct glinfer_error err = {0};
-    must(gi_runner_begin(&f->sessions[slot]->runner, &err) &&
-             gi_runner_write(&f->sessions[slot]->runner, &state, &err),
-         &err);
+    must_do(gi_runner_begin(&f->sessions[slot]->runner, &err) &&
+            gi_runner_write(&f->sessions[slot]->runner, &state, &err));
 }
 
 static void read_tokens(struct fixture *f, uint32_t slot, struct tokens *tokens)
 {
     const struct gi_range *ring = &f->sessions[slot]->tables.step_buffers.ring;
-    struct glinfer_error err = {0};
     memset(tokens, 0, sizeof(*tokens));
-    must(gi_buffer_read(ring->buffer, gi_session_gpu(f->sessions[slot]), ring->offset, tokens,
-                        sizeof(*tokens), &err),
-         &err);
+    must_do(gi_buffer_read(ring->buffer, gi_session_gpu(f->sessions[slot]), ring->offset, tokens,
+                           sizeof(*tokens), &err));
     for (int i = 0; i < N_STEPS; i++) {
         memset(tokens->entries[i].probs, 0, sizeof(tokens->entries[i].probs));
         tokens->entries[i].epoch = 0; // differs from run to run
@@ -75,11 +70,10 @@ static void decode_alone(struct fixture *f, uint32_t slot, enum gi_step_end end,
                          struct tokens *tokens)
 {
     const struct gi_chain chain = {.n_tokens = 1, .n_steps = N_STEPS};
-    struct glinfer_error err = {0};
-    struct gi_executor *step = gi_tables_find(&f->sessions[slot]->tables, GI_LIST_STEP + end, &err);
-    must(step != NULL, &err);
+    struct gi_executor *step =
+        must_do(gi_tables_find(&f->sessions[slot]->tables, GI_LIST_STEP + end, &err));
     begin(f, slot);
-    must(gi_executor_submit(step, &chain, &err), &err);
+    must_do(gi_executor_submit(step, &chain, &err));
     read_tokens(f, slot, tokens);
 }
 
@@ -91,20 +85,18 @@ static void decode_jointly(struct fixture *f, uint32_t live, uint32_t n, enum gi
     const struct gi_range state = gi_joint_tables_state(&f->group->joint);
     const struct gi_step_state own = {.token = live, .n_tokens = n_rows};
     struct gi_joint_place place = {.live = live};
-    struct glinfer_error err = {0};
-    struct gi_executor *step = gi_joint_tables_step(&f->group->joint, live, end, &err);
-    must(step != NULL, &err);
+    struct gi_executor *step = must_do(gi_joint_tables_step(&f->group->joint, live, end, &err));
     for (uint32_t i = 0; i < N_SLOTS; i++) {
         begin(f, i);
     }
-    must(gi_runner_fill(&f->sessions[0]->runner, &state, &own, sizeof(own), &err), &err);
+    must_do(gi_runner_fill(&f->sessions[0]->runner, &state, &own, sizeof(own), &err));
     for (uint32_t done = 0; done < N_STEPS; done += n) {
         const struct gi_chain chain = {
             .n_past = done, .n_tokens = n_rows, .n_steps = n, .joint = &place};
         for (uint32_t i = 0; i < N_SLOTS; i++) {
             place.n_past[i] = done;
         }
-        must(gi_executor_submit(step, &chain, &err), &err);
+        must_do(gi_executor_submit(step, &chain, &err));
     }
     for (uint32_t i = 0; i < N_SLOTS; i++) {
         read_tokens(f, i, &tokens[i]);
@@ -115,10 +107,9 @@ static void compare_model(const char *path, enum gi_step_end end)
 {
     struct fixture f = {0};
     struct gi_platform_saved saved;
-    struct glinfer_error err = {0};
     struct tokens alone[N_SLOTS], joint[N_SLOTS], again[N_SLOTS];
     open_model(&f, path);
-    must(gi_gpu_enter(gi_session_gpu(f.sessions[0]), &saved, &err), &err);
+    must_do(gi_gpu_enter(gi_session_gpu(f.sessions[0]), &saved, &err));
     for (uint32_t i = 0; i < N_SLOTS; i++) {
         decode_alone(&f, i, end, &alone[i]);
     }
@@ -138,7 +129,7 @@ static void compare_model(const char *path, enum gi_step_end end)
         decode_jointly(&f, 1u << i, 3, end, again);
         assert_memory_equal(&again[i], &joint[i], sizeof(again[i]));
     }
-    must(gi_gpu_check(gi_session_gpu(f.sessions[0]), "decoding", &err), &err);
+    must_do(gi_gpu_check(gi_session_gpu(f.sessions[0]), "decoding", &err));
     gi_gpu_leave(gi_session_gpu(f.sessions[0]), &saved);
     close_model(&f);
 }

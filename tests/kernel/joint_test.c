@@ -211,10 +211,9 @@ TEST(sessions_together_take_no_more_than_they_say)
 {
     struct tiny_model *f = *state;
     struct glinfer_session *sessions[16];
-    struct glinfer_error err = {0};
     const uint64_t used = f->model->used;
     const struct glinfer_session_params params = PARAMS(session, .n_ctx = N_CTX);
-    assert_true(glinfer_sessions_create(f->model, &params, 16, sessions, &err));
+    must_do(glinfer_sessions_create(f->model, &params, 16, sessions, &err));
     const uint64_t all = f->model->used - used;
     for (int i = 0; i < 16; i++) {
         assert_int_equal(f->model->used - used, all); // until the last one is gone
@@ -222,12 +221,11 @@ TEST(sessions_together_take_no_more_than_they_say)
     }
     assert_int_equal(f->model->used, used);
     f->model->mem_budget = used + all - 1;
-    assert_fails(glinfer_sessions_create(f->model, &params, 16, sessions, &err), err, OVER_BUDGET,
-                 "");
+    must_fail(glinfer_sessions_create(f->model, &params, 16, sessions, &err), OVER_BUDGET, "");
     assert_null(sessions[0]);
     assert_int_equal(f->model->used, used);
     f->model->mem_budget = used + all;
-    assert_true(glinfer_sessions_create(f->model, &params, 16, sessions, &err));
+    must_do(glinfer_sessions_create(f->model, &params, 16, sessions, &err));
     for (int i = 0; i < 16; i++) {
         glinfer_session_destroy(&sessions[i]);
     }

@@ -104,10 +104,9 @@ TEST(a_score_notices_too)
     need_count(f);
     struct glinfer_session *session = open_session(f, 1, 64, 16);
     float logprobs[N_PROMPT];
-    struct glinfer_error err;
-    assert_true(glinfer_score(session, prompt, N_PROMPT, logprobs, &err));
+    must_do(glinfer_score(session, prompt, N_PROMPT, logprobs, &err));
     set_fault(f, "skip", 5);
-    assert_fails(glinfer_score(session, prompt, N_PROMPT, logprobs, &err), err, GPU_LOST, "");
+    must_fail(glinfer_score(session, prompt, N_PROMPT, logprobs, &err), GPU_LOST, "");
     clear_fault(f);
     glinfer_session_destroy(&session);
 }

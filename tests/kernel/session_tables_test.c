@@ -44,14 +44,11 @@ static struct answer must_answer(int n)
 static void open_under(struct tiny_model *tiny, const char *path,
                        const struct gi_settings *settings, struct gi_log log)
 {
-    struct glinfer_error err = {0};
     const struct glinfer_device_params device =
         PARAMS(device, .allow_software = true, .log = log.fn, .log_user = log.user);
-    tiny->device = gi_device_create(&device, settings, &err);
-    must(tiny->device != NULL, &err);
+    tiny->device = must_do(gi_device_create(&device, settings, &err));
     const struct glinfer_model_params model = PARAMS(model, .path = path);
-    tiny->model = glinfer_model_load(tiny->device, &model, &err);
-    must(tiny->model != NULL, &err);
+    tiny->model = must_do(glinfer_model_load(tiny->device, &model, &err));
 }
 
 // Returns settings that ask for a single dispatch of one group of 128 before the first answer, with
@@ -127,11 +124,9 @@ TEST(a_program_that_is_refused_fails_no_answer_without_it)
     static const char bad[] = "layout(local_size_x = 1) in;\n"
                               "void main()\n"
                               "{ undeclared_thing = 1; }\n";
-    struct glinfer_error err = {0};
     uint32_t index;
-    must(gi_program_table_request_source(session->tables.recorder.programs, "bad.comp", bad, NULL,
-                                         0, &index, &err),
-         &err);
+    must_do(gi_program_table_request_source(session->tables.recorder.programs, "bad.comp", bad,
+                                            NULL, 0, &index, &err));
     must_answer(4);
     assert_int_equal(gi_program_name(session->tables.recorder.programs, index), 0);
 }
@@ -159,9 +154,8 @@ TEST(nothing_is_compiled_in_the_middle_of_an_answer)
 
 TEST(preparing_compiles_all_that_an_answer_needs)
 {
-    struct glinfer_error err = {0};
     const struct glinfer_generate_params params = ask(prompt, 5, 8, NULL);
-    must(glinfer_session_prepare(session, &params, NULL, &err), &err);
+    must_do(glinfer_session_prepare(session, &params, NULL, &err));
     const uint32_t ready = session->tables.ready;
     must_answer(8);
     assert_int_equal(session->tables.ready, ready);
@@ -204,11 +198,10 @@ static struct gi_range counters_of(int which)
 static void spoil_counters(void)
 {
     uint32_t counters[MAX_COUNTERS];
-    struct glinfer_error err = {0};
     memset(counters, 1, sizeof(counters));
     for (int i = 0; i < 2; i++) {
         const struct gi_range range = counters_of(i);
-        must(gi_runner_fill(&session->runner, &range, counters, range.size, &err), &err);
+        must_do(gi_runner_fill(&session->runner, &range, counters, range.size, &err));
     }
 }
 
@@ -216,12 +209,10 @@ static void assert_counters_are_zero(void)
 {
     static const uint32_t zeros[MAX_COUNTERS];
     uint32_t counters[MAX_COUNTERS];
-    struct glinfer_error err = {0};
     for (int i = 0; i < 2; i++) {
         const struct gi_range range = counters_of(i);
-        must(gi_buffer_read(range.buffer, gi_session_gpu(session), range.offset, counters,
-                            range.size, &err),
-             &err);
+        must_do(gi_buffer_read(range.buffer, gi_session_gpu(session), range.offset, counters,
+                               range.size, &err));
         assert_memory_equal(counters, zeros, range.size);
     }
 }
@@ -231,11 +222,10 @@ static void assert_counters_are_zero(void)
 TEST(steps_that_are_given_up_leave_no_counter)
 {
     struct gi_platform_saved saved;
-    struct glinfer_error err = {0};
-    must(gi_session_enter(session, &saved, &err), &err);
+    must_do(gi_session_enter(session, &saved, &err));
     assert_counters_are_zero(); // as a session begins
     spoil_counters();
-    must(gi_step_executors_settle(session, true, &err), &err);
+    must_do(gi_step_executors_settle(session, true, &err));
     assert_counters_are_zero();
     gi_session_leave(session, &saved);
 }
@@ -265,24 +255,22 @@ static void leave_faulty_chain(void)
     const struct gi_chain chain = {.n_past = 0, .n_tokens = 1, .n_steps = 1};
     struct faulty faulty = {{&class}, counters_of(1)}; // any word that is not zero
     struct gi_platform_saved saved;
-    struct glinfer_error err = {0};
-    must(gi_session_enter(session, &saved, &err), &err);
+    must_do(gi_session_enter(session, &saved, &err));
     spoil_counters();
-    must(gi_runner_begin(&session->runner, &err), &err);
-    must(gi_runner_submit(&session->runner, &faulty.base, &chain, 0, &err), &err);
+    must_do(gi_runner_begin(&session->runner, &err));
+    must_do(gi_runner_submit(&session->runner, &faulty.base, &chain, 0, &err));
     gi_session_leave(session, &saved);
 }
 
 TEST(a_fault_that_no_answer_waited_for_changes_no_token)
 {
     struct gi_platform_saved saved;
-    struct glinfer_error err = {0};
     const struct answer expected = must_answer(8);
     glinfer_session_reset(session);
     leave_faulty_chain();
     const struct answer found = must_answer(8);
     assert_same(&found, &expected);
-    must(gi_session_enter(session, &saved, &err), &err);
+    must_do(gi_session_enter(session, &saved, &err));
     assert_counters_are_zero();
     gi_session_leave(session, &saved);
 }
@@ -309,14 +297,12 @@ TEST(a_gpu_that_is_lost_after_a_fault_is_an_error)
     struct answer answer = {0};
     const struct glinfer_generate_params asked = ask(prompt, 5, 8, &answer);
     struct glinfer_stats stats = {.struct_size = sizeof(stats)};
-    struct glinfer_error err = {0};
     settings.dispatch.has_spins = true; // none: each wait is a fault
     open_under(&tiny, test_data("data/models/tiny-q4_0.gguf"), &settings,
                (struct gi_log){lose_gpu, &own});
     const struct glinfer_session_params params = PARAMS(session, .n_ctx = N_CTX);
-    own = glinfer_session_create(tiny.model, &params, &err);
-    must(own != NULL, &err);
-    assert_fails(glinfer_generate(own, &asked, &stats, &err), err, GPU_LOST, "");
+    own = must_do(glinfer_session_create(tiny.model, &params, &err));
+    must_fail(glinfer_generate(own, &asked, &stats, &err), GPU_LOST, "");
     assert_true(is_lost);
     assert_int_equal(stats.dispatch, gi_gpu_limits(gi_session_gpu(own))->is_indirect
                                          ? GLINFER_DISPATCH_INDIRECT
@@ -331,16 +317,14 @@ TEST(a_gpu_that_is_lost_after_a_fault_is_an_error)
 static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
 {
     struct tiny_model tiny = {0};
-    struct glinfer_error err = {0};
     const struct gi_settings settings = ask_for_persistent();
     open_under(&tiny, path, &settings, (struct gi_log){0});
     const struct glinfer_session_params params =
         PARAMS(session, .n_ctx = n_ctx, .n_batch = n_batch);
-    struct glinfer_session *own = glinfer_session_create(tiny.model, &params, &err);
-    must(own != NULL, &err);
+    struct glinfer_session *own = must_do(glinfer_session_create(tiny.model, &params, &err));
     struct gi_gpu *gpu = tiny.model->device->gpu;
     struct gi_platform_saved saved;
-    must(gi_gpu_enter(gpu, &saved, &err), &err);
+    must_do(gi_gpu_enter(gpu, &saved, &err));
     const struct gi_hash *found = gi_step_executors_key(own, GI_STEP_END_GREEDY);
     assert_non_null(found);
     const struct gi_hash key = *found;

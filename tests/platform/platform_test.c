@@ -83,10 +83,9 @@ static void stop_host(struct host *host)
 static void visit_platform(const struct host *host, const char *device)
 {
     struct gi_platform_saved saved;
-    struct glinfer_error err = {0};
     struct gi_platform *platform = open_device(device);
     assert_host_is_current(host);
-    assert_true(gi_platform_enter(platform, &saved, &err));
+    must_do(gi_platform_enter(platform, &saved, &err));
     assert_int_equal(eglQueryAPI(), EGL_OPENGL_ES_API);
     assert_ptr_not_equal(eglGetCurrentContext(), host->context);
     gi_platform_leave(platform, &saved);
@@ -268,12 +267,11 @@ TEST(a_context_that_is_gone_is_put_back_as_none)
 TEST(enter_tells_a_lost_context)
 {
     struct gi_platform_saved saved;
-    struct glinfer_error err = {0};
     struct gi_platform *platform = open_device(default_device);
     fake_egl.no_current = EGL_CONTEXT_LOST;
-    assert_fails(gi_platform_enter(platform, &saved, &err), err, GPU_LOST, "");
+    must_fail(gi_platform_enter(platform, &saved, &err), GPU_LOST, "");
     fake_egl.no_current = EGL_BAD_ACCESS;
-    assert_fails(gi_platform_enter(platform, &saved, &err), err, DRIVER, "EGL_BAD_ACCESS");
+    must_fail(gi_platform_enter(platform, &saved, &err), DRIVER, "EGL_BAD_ACCESS");
     fake_egl.no_current = 0;
     assert_computes(platform);
     gi_platform_close(platform);

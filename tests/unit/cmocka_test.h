@@ -39,6 +39,21 @@
         assert_says((err).message, words);                                                         \
     } while (0)
 
+// Likewise for a call that names the error &err, which is the macro's own. Gives what the call
+// does.
+#define must_do(call)                                                                              \
+    __extension__({                                                                                \
+        struct glinfer_error err = {0};                                                            \
+        __auto_type done_ = (call);                                                                \
+        must(done_, &err);                                                                         \
+        done_;                                                                                     \
+    })
+#define must_fail(call, wanted, words)                                                             \
+    do {                                                                                           \
+        struct glinfer_error err = {0};                                                            \
+        assert_fails(call, err, wanted, words);                                                    \
+    } while (0)
+
 // Defines a test and adds it to the list of its program. *state is the result of the group's setup.
 #define TEST(name)                                                                                 \
     static void name(void **state);                                                                \

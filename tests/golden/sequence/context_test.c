@@ -33,11 +33,10 @@ TEST(a_full_context_ends_the_answer)
 TEST(a_full_context_is_an_error_if_asked_for)
 {
     struct answer answer;
-    struct glinfer_error err = {0};
     SESSION *session = open_session(*state, 0, N_CTX, 0);
     const struct glinfer_generate_params params = ask_full(GLINFER_CONTEXT_FULL_ERROR, 0, &answer);
-    assert_fails(glinfer_generate(session, &params, NULL, &err), err, CONTEXT_FULL,
-                 "context of 32 tokens is full after 19 tokens of the answer");
+    must_fail(glinfer_generate(session, &params, NULL, &err), CONTEXT_FULL,
+              "context of 32 tokens is full after 19 tokens of the answer");
     assert_int_equal(answer.n, N_ROOM);
     assert_int_equal(glinfer_session_rewind(session, SIZE_MAX), N_CTX + 1);
 }
@@ -114,16 +113,15 @@ TEST(a_shift_in_steps_gives_the_same_answer)
     struct tiny_model *f = *state;
     SESSION *session = open_session(f, 4, N_CTX, 4);
     struct answer whole, answer = {0};
-    struct glinfer_error err = {0};
     struct glinfer_event event = {.struct_size = sizeof(event)};
     struct glinfer_generate_params params = ask_full(GLINFER_CONTEXT_FULL_SHIFT, 3, &whole);
     uint32_t n_prompts = 0;
     must_generate(session, &params);
     glinfer_session_reset(session);
     params.on_token = NULL;
-    assert_true(glinfer_begin(session, &params, &err));
+    must_do(glinfer_begin(session, &params, &err));
     while (event.kind != GLINFER_EVENT_END) {
-        assert_true(glinfer_step(f->device, 0, &event, &err));
+        must_do(glinfer_step(f->device, 0, &event, &err));
         n_prompts += event.kind == GLINFER_EVENT_PROMPT && answer.n > 0;
         if (event.kind == GLINFER_EVENT_TOKEN && event.token->id >= 0) {
             answer.ids[answer.n++] = event.token->id;
@@ -168,13 +166,12 @@ TEST(a_cancelled_shift_leaves_a_session_that_goes_on)
     SESSION *session = open_session(*state, 0, N_CTX, 4);
     SESSION *other = open_session(*state, 0, N_CTX, 4);
     struct shift_watch watch = {0};
-    struct glinfer_error err = {0};
     struct answer answer, after = {0}, expected = {0};
     int32_t ids[N_CTX];
     struct glinfer_generate_params params = ask_full(GLINFER_CONTEXT_FULL_SHIFT, 6, &answer);
     params.progress = cancel_second_prompt;
     params.progress_user = &watch;
-    assert_fails(glinfer_generate(session, &params, NULL, &err), err, CANCELLED, "");
+    must_fail(glinfer_generate(session, &params, NULL, &err), CANCELLED, "");
     assert_int_equal(answer.n, N_ROOM);
     assert_int_equal(glinfer_session_rewind(session, SIZE_MAX), 6 + 13 + 1);
     answer_more(session, more, 2, 8, &after);

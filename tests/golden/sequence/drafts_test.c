@@ -180,12 +180,11 @@ TEST(a_cancelled_answer_goes_on)
     make_prompt(ids, 3);
     struct answer whole = {0}, broken = {.cancel = session};
     struct glinfer_generate_params params = ask(ids, N_LONG, N_ANSWER, &whole);
-    struct glinfer_error err;
     must_generate(session, &params);
     glinfer_session_reset(session);
     params.token_user = &broken;
     add_drafts(&params, 15, 1);
-    assert_fails(glinfer_generate(session, &params, NULL, &err), err, CANCELLED, "");
+    must_fail(glinfer_generate(session, &params, NULL, &err), CANCELLED, "");
     broken.cancel = NULL;
     params.resume = true;
     must_generate(session, &params);
@@ -198,7 +197,6 @@ TEST(steps_on_a_budget_draft_too)
 {
     struct tiny_model *f = *state;
     SESSION *session = open_session(f, 0, N_CTX, 64);
-    struct glinfer_error err;
     int32_t ids[N_LONG];
     make_prompt(ids, 3);
     for (uint32_t budget_us = 0; budget_us <= 4000; budget_us += 2000) {
@@ -210,9 +208,9 @@ TEST(steps_on_a_budget_draft_too)
         params.token_user = &stepped;
         add_drafts(&params, 15, 1);
         glinfer_session_reset(session);
-        assert_true(glinfer_begin(session, &params, &err));
+        must_do(glinfer_begin(session, &params, &err));
         do {
-            assert_true(glinfer_step(f->device, budget_us, &event, &err));
+            must_do(glinfer_step(f->device, budget_us, &event, &err));
         } while (event.kind != GLINFER_EVENT_END);
         assert_true(event.stats->draft_n > 0);
         assert_same(&plain, &stepped);
@@ -223,7 +221,6 @@ TEST(saved_sessions_go_on_alike)
 {
     SESSION *a = open_session(*state, 0, N_CTX, 64);
     SESSION *b = open_session(*state, 0, N_CTX, 64);
-    struct glinfer_error err;
     int32_t ids[N_LONG];
     size_t size;
     struct answer answer = {0};
@@ -231,11 +228,11 @@ TEST(saved_sessions_go_on_alike)
     struct glinfer_generate_params params = ask(ids, N_LONG, 30, &answer);
     add_drafts(&params, 15, 1);
     assert_true(must_generate(a, &params).draft_n > 0);
-    assert_true(glinfer_session_save_memory(a, NULL, 0, &size, &err));
+    must_do(glinfer_session_save_memory(a, NULL, 0, &size, &err));
     void *data = malloc(size);
     assert_non_null(data);
-    assert_true(glinfer_session_save_memory(a, data, size, &size, &err));
-    assert_true(glinfer_session_load_memory(b, data, size, &err));
+    must_do(glinfer_session_save_memory(a, data, size, &size, &err));
+    must_do(glinfer_session_load_memory(b, data, size, &err));
     free(data);
     go_on_alike(a, b);
 }

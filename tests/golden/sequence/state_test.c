@@ -55,13 +55,11 @@ static struct glinfer_session *open_typed(const struct glinfer_model *model,
                                           enum glinfer_cache_type type_k,
                                           enum glinfer_cache_type type_v, uint32_t n_ctx)
 {
-    struct glinfer_error err;
     const struct glinfer_session_params params =
         PARAMS(session, .type_k = type_k, .type_v = type_v, .n_ctx = n_ctx,
                .precision = GLINFER_PRECISION_F32);
     struct glinfer_session *session =
-        glinfer_session_create((struct glinfer_model *)model, &params, &err);
-    must(session, &err);
+        must_do(glinfer_session_create((struct glinfer_model *)model, &params, &err));
     return session;
 }
 
@@ -74,11 +72,10 @@ static void begin(struct glinfer_session *session)
 
 static void *save_to_memory(struct glinfer_session *session, size_t *size)
 {
-    struct glinfer_error err;
-    must(glinfer_session_save_memory(session, NULL, 0, size, &err), &err);
+    must_do(glinfer_session_save_memory(session, NULL, 0, size, &err));
     void *data = malloc(*size);
     assert_non_null(data);
-    must(glinfer_session_save_memory(session, data, *size, size, &err), &err);
+    must_do(glinfer_session_save_memory(session, data, *size, size, &err));
     return data;
 }
 
@@ -105,18 +102,17 @@ TEST(a_saved_session_goes_on_bit_by_bit)
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         SESSION *a = open_typed(f->model, types[i][0], types[i][1], 64);
         SESSION *b = open_typed(f->model, types[i][0], types[i][1], 100);
-        struct glinfer_error err;
         struct trace first, second, third;
         size_t size;
         begin(a);
         void *data = save_to_memory(a, &size);
-        must(glinfer_session_save(a, path, &err), &err);
+        must_do(glinfer_session_save(a, path, &err));
         go_on(a, &first);
-        must(glinfer_session_load(b, path, &err), &err);
+        must_do(glinfer_session_load(b, path, &err));
         assert_int_equal(glinfer_session_rewind(b, SIZE_MAX), N_PROMPT + 9);
         go_on(b, &second);
         expect_same(&first, &second);
-        must(glinfer_session_load_memory(a, data, size, &err), &err);
+        must_do(glinfer_session_load_memory(a, data, size, &err));
         go_on(a, &third);
         expect_same(&first, &third);
         free(data);
@@ -128,7 +124,6 @@ TEST(a_shifted_session_goes_on_too)
 {
     const struct tiny_model *f = *state;
     SESSION *a = open_typed(f->model, 0, 0, 40), *b = open_typed(f->model, 0, 0, 40);
-    struct glinfer_error err;
     struct trace first, second;
     struct answer answer = {0};
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 60, &answer);
@@ -136,8 +131,8 @@ TEST(a_shifted_session_goes_on_too)
     must_generate(a, &params);
     assert_int_equal(answer.n, 60); // more than the context holds
     assert_int_equal(glinfer_session_rewind(a, 8), 8);
-    must(glinfer_session_save(a, path, &err), &err);
-    must(glinfer_session_load(b, path, &err), &err);
+    must_do(glinfer_session_save(a, path, &err));
+    must_do(glinfer_session_load(b, path, &err));
     go_on(a, &first);
     go_on(b, &second);
     expect_same(&first, &second);
@@ -147,11 +142,10 @@ TEST(a_session_without_tokens_is_saved_too)
 {
     const struct tiny_model *f = *state;
     SESSION *session = open_typed(f->model, 0, 0, 64);
-    struct glinfer_error err;
     size_t size;
     void *data = save_to_memory(session, &size);
     begin(session);
-    must(glinfer_session_load_memory(session, data, size, &err), &err);
+    must_do(glinfer_session_load_memory(session, data, size, &err));
     assert_int_equal(glinfer_session_rewind(session, SIZE_MAX), 0);
     begin(session);
     free(data);
@@ -163,18 +157,17 @@ TEST(a_session_is_saved_whose_cache_was_lost)
     const struct tiny_model *f = *state;
     SESSION *a = open_typed(f->model, 0, 0, 64), *b = open_typed(f->model, 0, 0, 64);
     SESSION *c = open_session(*state, 0, 64, 4);
-    struct glinfer_error err;
     struct trace first, second, third;
     size_t whole, size;
     begin(a);
     free(save_to_memory(a, &whole));
     go_on(a, &first);
     assert_int_equal(glinfer_session_rewind(a, N_PROMPT + 8), N_PROMPT + 8);
-    must(glinfer_device_recover(f->device, NULL, NULL, &err), &err);
+    must_do(glinfer_device_recover(f->device, NULL, NULL, &err));
     void *data = save_to_memory(a, &size);
     assert_true(size < whole);
-    must(glinfer_session_load_memory(b, data, size, &err), &err);
-    must(glinfer_session_copy(c, b, SIZE_MAX, &err), &err); // c has smaller batches
+    must_do(glinfer_session_load_memory(b, data, size, &err));
+    must_do(glinfer_session_copy(c, b, SIZE_MAX, &err)); // c has smaller batches
     go_on(a, &first);
     go_on(b, &second);
     expect_same(&first, &second);
@@ -191,7 +184,6 @@ TEST(what_another_session_saved_is_refused)
     struct glinfer_session *session = open_typed(f->model, 0, 0, 64);
     struct glinfer_session *other = open_typed(f->model, 0, GLINFER_CACHE_Q8_0, 64);
     struct glinfer_session *small = open_typed(f->model, 0, 0, 16);
-    struct glinfer_error err;
     size_t size;
     begin(session);
     char *data = save_to_memory(session, &size);
@@ -200,8 +192,7 @@ TEST(what_another_session_saved_is_refused)
     expect_refusal(small, data, size, GLINFER_STATUS_CONTEXT_FULL, "holds 22 tokens");
     const struct glinfer_model_params params =
         PARAMS(model, .path = test_data("data/models/tiny-q8_0.gguf"));
-    struct glinfer_model *model = glinfer_model_load(f->device, &params, &err);
-    assert_non_null(model);
+    struct glinfer_model *model = must_do(glinfer_model_load(f->device, &params, &err));
     struct glinfer_session *stranger = open_typed(model, 0, 0, 64);
     expect_refusal(stranger, data, size, GLINFER_STATUS_INVALID_ARGUMENT, "another model");
     data[8] = 9;
@@ -248,10 +239,9 @@ TEST(files_that_cannot_be_are_refused)
 {
     const struct tiny_model *f = *state;
     SESSION *session = open_typed(f->model, 0, 0, 64);
-    struct glinfer_error err = {0};
-    assert_fails(glinfer_session_load(session, "/no such file", &err), err, NOT_FOUND, "");
-    assert_fails(glinfer_session_save(session, "/no such folder/file", &err), err, IO, "");
-    assert_fails(glinfer_session_save(session, "/dev/null", &err), err, IO, "");
+    must_fail(glinfer_session_load(session, "/no such file", &err), NOT_FOUND, "");
+    must_fail(glinfer_session_save(session, "/no such folder/file", &err), IO, "");
+    must_fail(glinfer_session_save(session, "/dev/null", &err), IO, "");
 }
 
 //-- copies ----------------------------------------------------------------------------------------
@@ -262,20 +252,19 @@ TEST(a_copied_prefix_goes_on_bit_by_bit)
     SESSION *a = open_typed(f->model, GLINFER_CACHE_Q8_0, GLINFER_CACHE_F32, 64);
     SESSION *b = open_typed(f->model, GLINFER_CACHE_Q8_0, GLINFER_CACHE_F32, 90);
     const size_t lengths[] = {SIZE_MAX, N_PROMPT + 8, N_PROMPT, 3, 0};
-    struct glinfer_error err;
     struct trace first, second;
     begin(a);
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         const size_t n = glinfer_session_rewind(a, lengths[i]);
         begin(b);
         glinfer_session_rewind(b, 7);
-        must(glinfer_session_copy(b, a, lengths[i], &err), &err);
+        must_do(glinfer_session_copy(b, a, lengths[i], &err));
         assert_int_equal(glinfer_session_rewind(b, SIZE_MAX), n);
         go_on(b, &first);
-        must(glinfer_session_copy(b, a, n, &err), &err);
+        must_do(glinfer_session_copy(b, a, n, &err));
         go_on(a, &second);
         expect_same(&first, &second);
-        must(glinfer_session_copy(a, b, SIZE_MAX, &err), &err);
+        must_do(glinfer_session_copy(a, b, SIZE_MAX, &err));
     }
 }
 

@@ -104,14 +104,12 @@ TEST(a_callback_does_not_call_back)
 
 TEST(progress_of_loading_does_not_call_back)
 {
-    struct glinfer_error err;
     tiny = *state;
     n_refused = 0;
     const struct glinfer_model_params params =
         PARAMS(model, .path = test_data("data/models/tiny-q4_0.gguf"),
                .progress = call_back_from_progress);
-    struct glinfer_model *model = glinfer_model_load(tiny->device, &params, &err);
-    assert_non_null(model);
+    struct glinfer_model *model = must_do(glinfer_model_load(tiny->device, &params, &err));
     assert_true(n_refused >= 4);
     glinfer_model_destroy(&model);
 }
@@ -128,11 +126,9 @@ TEST(a_model_destroyed_in_a_callback_ends_with_the_call)
     struct tiny_model *f = *state;
     SESSION *session = open_session(f, 1, 64, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 3, NULL);
-    struct glinfer_error err;
     const struct glinfer_model_params other =
         PARAMS(model, .path = test_data("data/models/tiny-q8_0.gguf"));
-    struct glinfer_model *model = glinfer_model_load(f->device, &other, &err);
-    assert_non_null(model);
+    struct glinfer_model *model = must_do(glinfer_model_load(f->device, &other, &err));
     params.on_token = destroy_model;
     params.token_user = &model;
     must_generate(session, &params);
@@ -149,14 +145,12 @@ static bool destroy_device_and_cancel(void *user, enum glinfer_phase phase, uint
 
 TEST(a_device_destroyed_in_a_load_that_fails_ends_with_the_call)
 {
-    struct glinfer_error err;
     const struct glinfer_device_params device_params = PARAMS(device, .allow_software = true);
-    struct glinfer_device *device = glinfer_device_create(&device_params, &err);
-    assert_non_null(device);
+    struct glinfer_device *device = must_do(glinfer_device_create(&device_params, &err));
     const struct glinfer_model_params params =
         PARAMS(model, .path = test_data("data/models/tiny-q8_0.gguf"),
                .progress = destroy_device_and_cancel, .progress_user = &device);
-    assert_fails(glinfer_model_load(device, &params, &err), err, CANCELLED, "");
+    must_fail(glinfer_model_load(device, &params, &err), CANCELLED, "");
     assert_null(device);
 }
 
@@ -213,10 +207,9 @@ TEST(a_session_destroyed_in_a_callback_ends_with_the_call)
 {
     struct glinfer_session *session = open_session(*state, 1, 64, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 30, NULL);
-    struct glinfer_error err = {0};
     called = session;
     params.on_token = destroy_session;
-    assert_fails(glinfer_generate(session, &params, NULL, &err), err, CANCELLED, "");
+    must_fail(glinfer_generate(session, &params, NULL, &err), CANCELLED, "");
     assert_null(called);
 }
 
@@ -243,10 +236,9 @@ static struct glinfer_device *open_device(glinfer_log_fn log)
 TEST(a_device_destroyed_while_it_is_measured_ends_with_the_call)
 {
     struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
-    struct glinfer_error err = {0};
     struct glinfer_device *device = open_device(destroy_device);
     destroyed = device;
-    assert_true(glinfer_device_measure(device, &rates, &err));
+    must_do(glinfer_device_measure(device, &rates, &err));
     assert_null(destroyed);
     assert_true(rates.copy_gb_per_s > 0);
 }
@@ -254,10 +246,9 @@ TEST(a_device_destroyed_while_it_is_measured_ends_with_the_call)
 // A device without models, which writes lines when it is opened.
 TEST(a_device_destroyed_while_it_recovers_ends_with_the_call)
 {
-    struct glinfer_error err = {0};
     struct glinfer_device *device = open_device(destroy_device);
     destroyed = device;
-    assert_true(glinfer_device_recover(device, NULL, NULL, &err));
+    must_do(glinfer_device_recover(device, NULL, NULL, &err));
     assert_null(destroyed);
 }
 
@@ -290,13 +281,12 @@ TEST(a_model_destroyed_while_a_session_is_created_ends_with_the_call)
 TEST(what_is_destroyed_while_a_device_recovers_ends_with_the_call)
 {
     struct tiny_model own = {0};
-    struct glinfer_error err = {0};
     assert_true(tiny_model_open_on(&own, open_device(destroy_model_from_log),
                                    test_data("data/models/tiny-q4_0.gguf"), NULL));
     called = open_session(&own, 1, 64, 0);
     owner = own.model;
     destroyed = own.device;
-    assert_true(glinfer_device_recover(own.device, NULL, NULL, &err));
+    must_do(glinfer_device_recover(own.device, NULL, NULL, &err));
     assert_true(!owner && !called && !destroyed);
 }
 

@@ -144,15 +144,14 @@ TEST(compiling_is_cancelled_between_two_programs)
 {
     struct compiling all = {0};
     struct tiny_model tiny = {0};
-    struct glinfer_error err;
     struct glinfer_device_info info = {.struct_size = sizeof(info)};
     assert_true(tiny_model_open(&tiny, test_data("data/models/tiny-q4_0.gguf"), ""));
     glinfer_device_describe(tiny.device, &info);
     const bool is_late = strstr(info.quirks, "late-compile") != NULL;
     struct compiling cut = {.last = 3};
-    assert_fails(open_compiling(&tiny, &cut, &err), err, CANCELLED, "");
+    must_fail(open_compiling(&tiny, &cut, &err), CANCELLED, "");
     assert_int_equal(cut.n, 3);
-    assert_true(open_compiling(&tiny, &all, &err));
+    must_do(open_compiling(&tiny, &all, &err));
     assert_true(all.n > (is_late ? 24 : 12)); // once or twice for each program
     tiny_model_close(&tiny);
 }
@@ -165,7 +164,6 @@ TEST(cancelling_an_idle_session_does_nothing)
     SESSION *session = open_session(f, 1, 0, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, 4, &wanted);
     struct glinfer_event event = {.struct_size = sizeof(event)};
-    struct glinfer_error err;
     float logprobs[N_PROMPT];
     glinfer_session_cancel(session); // of a new one
     must_generate(session, &params);
@@ -173,13 +171,13 @@ TEST(cancelling_an_idle_session_does_nothing)
     answer_anew(session, prompt, N_PROMPT, 4, &found);
     assert_same(&wanted, &found);
     glinfer_session_cancel(session);
-    assert_true(glinfer_score(session, prompt, N_PROMPT, logprobs, &err));
+    must_do(glinfer_score(session, prompt, N_PROMPT, logprobs, &err));
     glinfer_session_reset(session);
     glinfer_session_cancel(session);
     params = ask(prompt, N_PROMPT, 4, &stepped);
-    assert_true(glinfer_begin(session, &params, &err));
+    must_do(glinfer_begin(session, &params, &err));
     do {
-        assert_true(glinfer_step(f->device, 1000, &event, &err));
+        must_do(glinfer_step(f->device, 1000, &event, &err));
     } while (event.kind != GLINFER_EVENT_END);
     assert_same(&wanted, &stepped);
 }
@@ -210,12 +208,10 @@ TEST(a_duty_leaves_time_to_others)
     struct glinfer_session *sessions[2] = {0};
     double fastest[2] = {INFINITY, INFINITY};
     for (uint32_t i = 0; i < 2; i++) {
-        struct glinfer_error err;
         const struct glinfer_session_params own =
             PARAMS(session, .n_ctx = 64, .chain_length = 1, .precision = GLINFER_PRECISION_F32,
                    .gpu_duty = duties[i]);
-        sessions[i] = glinfer_session_create(f->model, &own, &err);
-        assert_non_null(sessions[i]);
+        sessions[i] = must_do(glinfer_session_create(f->model, &own, &err));
         time_answer(sessions[i], duties[i], &answers[i]);
     }
     for (uint32_t run = 0; run < N_RUNS; run++) {

@@ -177,15 +177,13 @@ TEST(a_generation_compiles_what_none_of_its_kind_did)
 TEST(what_is_expected_is_compiled_ahead)
 {
     struct tiny_model *f = *state;
-    struct glinfer_error err;
     int n_calls = 0;
     const struct glinfer_generate_params expected =
         PARAMS(generate, .n_predict = -1, .temperature = 1, .top_k = 40);
     const struct glinfer_session_params params =
         PARAMS(session, .n_ctx = 256, .expected = &expected, .progress = count_compiling,
                .progress_user = &n_calls);
-    SESSION *session = glinfer_session_create(f->model, &params, &err);
-    assert_non_null(session);
+    SESSION *session = must_do(glinfer_session_create(f->model, &params, &err));
     assert_true(n_calls > 0);
     assert_int_equal(compile_calls(session, N_PROMPT, 1), 0);
     assert_int_equal(compile_calls(session, 3, 1), 0);
@@ -195,13 +193,11 @@ TEST(what_is_expected_is_compiled_ahead)
 TEST(what_is_expected_may_be_of_an_older_caller)
 {
     struct tiny_model *f = *state;
-    struct glinfer_error err;
     struct glinfer_generate_params expected = PARAMS(generate, .n_predict = -1, .n_probs = 8);
     expected.struct_size = offsetof(struct glinfer_generate_params, n_probs);
     const struct glinfer_session_params params =
         PARAMS(session, .n_ctx = 256, .expected = &expected);
-    SESSION *session = glinfer_session_create(f->model, &params, &err);
-    assert_non_null(session);
+    SESSION *session = must_do(glinfer_session_create(f->model, &params, &err));
     assert_int_equal(compile_calls(session, N_PROMPT, 0), 0);
 }
 
@@ -274,7 +270,6 @@ TEST(scores_agree_with_generation)
     struct answer answer = {0};
     float told[N], *next = told, scored[N_PROMPT + N];
     int32_t ids[N_PROMPT + N];
-    struct glinfer_error err;
     SESSION *session = open_session(*state, 8, 256, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N, &answer);
     params.ignore_eos = false;
@@ -287,11 +282,11 @@ TEST(scores_agree_with_generation)
     memcpy(ids, prompt, sizeof(prompt));
     memcpy(ids + N_PROMPT, answer.ids, sizeof(int32_t) * (size_t)answer.n);
     assert_true(n > 70 || answer.n < n); // more than one batch of scoring
-    assert_true(glinfer_score(session, ids, (size_t)(N_PROMPT + answer.n), scored, &err));
+    must_do(glinfer_score(session, ids, (size_t)(N_PROMPT + answer.n), scored, &err));
     for (int i = 0; i < answer.n; i++) {
         assert_true(fabsf(scored[N_PROMPT - 1 + i] - told[i]) < 2e-3F);
     }
-    assert_fails(glinfer_score(session, ids, 1, scored, &err), err, INVALID_ARGUMENT, "");
+    must_fail(glinfer_score(session, ids, 1, scored, &err), INVALID_ARGUMENT, "");
 }
 
 TEST(a_prompt_that_fills_the_context_gives_one_token)
@@ -302,11 +297,10 @@ TEST(a_prompt_that_fills_the_context_gives_one_token)
     struct glinfer_stats stats = must_generate(session, &params);
     assert_int_equal(stats.stop, GLINFER_STOP_CONTEXT);
     assert_int_equal(stats.n_past, N_PROMPT);
-    struct glinfer_error err = {0};
     params = ask(prompt, 1, 1, &none);
-    assert_fails(glinfer_generate(session, &params, NULL, &err), err, CONTEXT_FULL, "");
+    must_fail(glinfer_generate(session, &params, NULL, &err), CONTEXT_FULL, "");
     params.n_prompt = SIZE_MAX; // no id after the context's end is read
-    assert_fails(glinfer_generate(session, &params, NULL, &err), err, CONTEXT_FULL, "");
+    must_fail(glinfer_generate(session, &params, NULL, &err), CONTEXT_FULL, "");
     glinfer_session_destroy(&session);
     session = open_session(*state, 8, 256, 0);
     answer_more(session, prompt, N_PROMPT, 1, &roomy);

@@ -158,7 +158,6 @@ TEST(an_answer_is_cancelled_or_ended_and_resumed)
     struct tiny_model *f = *state;
     SESSION *session = open_session(f, 0, 256, 8);
     struct glinfer_event event = {.struct_size = sizeof(event)};
-    struct glinfer_error err = {0};
     struct answer whole = {0}, answer = {0};
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
     must_generate(session, &params);
@@ -166,7 +165,7 @@ TEST(an_answer_is_cancelled_or_ended_and_resumed)
     must_begin(session, params);
     step_to(f, 5, &answer);
     glinfer_session_cancel(session);
-    assert_fails(glinfer_step(f->device, 1000, &event, &err), err, CANCELLED, "");
+    must_fail(glinfer_step(f->device, 1000, &event, &err), CANCELLED, "");
     assert_ptr_equal(event.session, session);
     assert_non_null(event.stats);
     assert_int_equal(event.stats->predicted_n, answer.n);
@@ -186,11 +185,9 @@ TEST(late_calls_do_not_make_chains_long)
 {
     const struct timespec pause = {.tv_nsec = 3000000};
     struct tiny_model *f = *state;
-    struct glinfer_error err = {0};
     struct glinfer_event event = {0};
     const struct glinfer_session_params params = PARAMS(session, .n_ctx = 256, .max_batch_ms = 1);
-    SESSION *session = glinfer_session_create(f->model, &params, &err);
-    assert_non_null(session);
+    SESSION *session = must_do(glinfer_session_create(f->model, &params, &err));
     must_begin(session, ask(prompt, N_PROMPT, 150, NULL));
     while (event.kind != GLINFER_EVENT_END) {
         event = must_step(f, 200);
@@ -258,7 +255,6 @@ TEST(a_session_is_not_copied_while_it_answers)
 {
     struct tiny_model *f = *state;
     SESSION *from = open_session(f, 4, 256, 8), *to = open_session(f, 4, 256, 8);
-    struct glinfer_error err = {0};
     struct answer whole = {0}, answer = {0};
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &whole);
     must_generate(from, &params);
@@ -269,7 +265,7 @@ TEST(a_session_is_not_copied_while_it_answers)
         if (event.kind == GLINFER_EVENT_TOKEN) {
             note_token(&answer, event.token);
         }
-        assert_fails(glinfer_session_copy(to, from, SIZE_MAX, &err), err, INVALID_ARGUMENT, "");
+        must_fail(glinfer_session_copy(to, from, SIZE_MAX, &err), INVALID_ARGUMENT, "");
     }
     step_to_end(f, 1000, 1, &from, &answer);
     assert_same(&answer, &whole);

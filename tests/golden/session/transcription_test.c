@@ -68,11 +68,10 @@ static struct glinfer_transcription_params plain(void)
 static void feed_sound(struct glinfer_transcription *t)
 {
     static float samples[N_SAMPLES];
-    struct glinfer_error err;
     random_whisper_sound(samples, N_SAMPLES);
     samples[7] = NAN; // silence
     for (size_t done = 0; done < N_SAMPLES; done += 16000) {
-        assert_true(glinfer_transcription_feed(t, samples + done, 16000, &err));
+        must_do(glinfer_transcription_feed(t, samples + done, 16000, &err));
     }
     glinfer_transcription_end(t);
 }
@@ -130,10 +129,9 @@ static struct told hear(struct glinfer_transcription *t, uint32_t budget_us)
 {
     struct told told = {0};
     struct glinfer_transcript_event event;
-    struct glinfer_error err;
     enum glinfer_transcription_state state = GLINFER_TRANSCRIPTION_WORKS;
     while (state == GLINFER_TRANSCRIPTION_WORKS) {
-        assert_true(glinfer_transcription_step(t, budget_us, &state, &err));
+        must_do(glinfer_transcription_step(t, budget_us, &state, &err));
         while (glinfer_transcription_poll(t, &event)) {
             note(&told, &event);
         }
@@ -199,13 +197,11 @@ TEST(a_cancelled_transcription_ends)
 
 TEST(no_sound_has_no_text)
 {
-    struct glinfer_error err;
     struct glinfer_transcription_params params = plain();
-    TRANSCRIPTION *t = glinfer_transcription_create(tiny.model, &params, &err);
-    assert_non_null(t);
+    TRANSCRIPTION *t = must_do(glinfer_transcription_create(tiny.model, &params, &err));
     glinfer_transcription_end(t);
     assert_int_equal(hear(t, 0).n_segment, 0);
-    assert_fails(glinfer_transcription_feed(t, (float[]){0}, 1, &err), err, INVALID_ARGUMENT, "");
+    must_fail(glinfer_transcription_feed(t, (float[]){0}, 1, &err), INVALID_ARGUMENT, "");
 }
 
 static void expect_refusal(struct glinfer_transcription_params params, const char *says)
@@ -243,7 +239,6 @@ TEST(wrong_params_are_refused)
 
 TEST(speech_and_text_differ)
 {
-    struct glinfer_error err;
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
     assert_true(glinfer_model_hears(tiny.model));
     glinfer_model_describe(tiny.model, &info);
@@ -251,13 +246,12 @@ TEST(speech_and_text_differ)
     assert_null(glinfer_model_tokenizer(tiny.model));
     assert_int_equal(info.n_language, 1);
     assert_int_equal(info.file_type, 0);
-    assert_fails(glinfer_session_create(tiny.model, NULL, &err), err, UNSUPPORTED, "");
+    must_fail(glinfer_session_create(tiny.model, NULL, &err), UNSUPPORTED, "");
     const struct glinfer_model_params text =
         PARAMS(model, .path = test_data("data/models/tiny-q4_0.gguf"));
-    struct glinfer_model *model = glinfer_model_load(tiny.device, &text, &err);
-    assert_non_null(model);
+    struct glinfer_model *model = must_do(glinfer_model_load(tiny.device, &text, &err));
     assert_false(glinfer_model_hears(model));
-    assert_fails(glinfer_transcription_create(model, NULL, &err), err, UNSUPPORTED, "");
+    must_fail(glinfer_transcription_create(model, NULL, &err), UNSUPPORTED, "");
     glinfer_model_destroy(&model);
     assert_string_equal(glinfer_speech_language(0), "en");
     assert_string_equal(glinfer_speech_language_name(0), "english");
@@ -309,7 +303,6 @@ static void expect_dispatches(struct glinfer_session *session, uint32_t n_prompt
 TEST(a_profile_is_of_either_tower)
 {
     SESSION *session = measured_session();
-    struct glinfer_error err;
     struct glinfer_profile_params params;
     expect_dispatches(session, 64, "conv1", 2); // with its activation
     expect_dispatches(session, 64, "output", 0);
@@ -317,7 +310,7 @@ TEST(a_profile_is_of_either_tower)
     expect_dispatches(session, 0, "output", 1);
     glinfer_profile_params_init(&params);
     params.n_prompt = N_AUDIO + 1;
-    assert_fails(glinfer_profile(session, &params, NULL, &err), err, CONTEXT_FULL, "");
+    must_fail(glinfer_profile(session, &params, NULL, &err), CONTEXT_FULL, "");
 }
 
 static void note_tested(void *user, const struct glinfer_tested *tested)
@@ -341,20 +334,17 @@ TEST(a_self_test_is_of_both_towers)
 TEST(a_session_that_measures_has_no_text)
 {
     SESSION *session = measured_session();
-    struct glinfer_error err;
     struct glinfer_session *pair[2];
     float vector[WIDTH];
     size_t n;
     const struct glinfer_generate_params params =
         PARAMS(generate, .n_predict = -1, .prompt = prompt, .n_prompt = 2);
-    assert_fails(glinfer_generate(session, &params, NULL, &err), err, UNSUPPORTED, "");
-    assert_fails(glinfer_begin(session, &params, &err), err, UNSUPPORTED, "");
-    assert_fails(glinfer_session_prepare(session, &params, NULL, &err), err, UNSUPPORTED, "");
-    assert_fails(glinfer_embed(session, prompt, 2, NULL, vector, WIDTH, &n, &err), err, UNSUPPORTED,
-                 "");
+    must_fail(glinfer_generate(session, &params, NULL, &err), UNSUPPORTED, "");
+    must_fail(glinfer_begin(session, &params, &err), UNSUPPORTED, "");
+    must_fail(glinfer_session_prepare(session, &params, NULL, &err), UNSUPPORTED, "");
+    must_fail(glinfer_embed(session, prompt, 2, NULL, vector, WIDTH, &n, &err), UNSUPPORTED, "");
     const struct glinfer_session_params several = PARAMS(session, .allows_speech = true);
-    assert_fails(glinfer_sessions_create(tiny.model, &several, 2, pair, &err), err, UNSUPPORTED,
-                 "");
+    must_fail(glinfer_sessions_create(tiny.model, &several, 2, pair, &err), UNSUPPORTED, "");
 }
 
 TEST(the_towers_of_a_transcription_are_measured)

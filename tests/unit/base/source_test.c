@@ -43,8 +43,7 @@ static void assert_part(const struct glinfer_source *from)
 {
     uint8_t found[LENGTH];
     struct gi_source source;
-    struct glinfer_error err;
-    must(gi_source_open(&source, from, &err), &err);
+    must_do(gi_source_open(&source, from, &err));
     assert_int_equal(source.size, LENGTH);
     assert_true(gi_source_read(&source, 0, LENGTH, found, NULL));
     assert_memory_equal(found, bytes + OFFSET, LENGTH);
@@ -144,14 +143,13 @@ TEST(source_tells_a_reader_that_fails_or_lies)
     uint64_t there = LENGTH;
     uint8_t found[8];
     struct gi_source source;
-    struct glinfer_error err;
     struct glinfer_source from = make(GLINFER_SOURCE_READER);
     from.read = read_bytes;
     from.user = &there;
     from.length = UINT64_MAX;
     assert_true(gi_source_open(&source, &from, NULL));
-    assert_fails(gi_source_read(&source, LENGTH - 4, 8, found, &err), err, IO,
-                 "the model's reader: cannot read 8 bytes at byte 396");
+    must_fail(gi_source_read(&source, LENGTH - 4, 8, found, &err), IO,
+              "the model's reader: cannot read 8 bytes at byte 396");
     gi_source_close(&source);
     from.read = read_nothing;
     memset(found, 1, sizeof(found));

@@ -34,9 +34,8 @@ static struct serve_task *make_grammar(const struct serve_call_style *style, con
 {
     const struct serve_call_rules rules = {
         .style = style, .tools = tools, .is_required = true, .is_parallel = is_parallel};
-    struct glinfer_error err = {0};
     struct serve_task *task = serve_task_create(NULL);
-    assert_true(serve_set_call_grammar(&rules, task, &err));
+    must_do(serve_set_call_grammar(&rules, task, &err));
     return task;
 }
 

@@ -43,17 +43,15 @@ static int make_devices(void **state)
 
 TEST(a_device_of_another_rate_is_converted)
 {
-    struct glinfer_error err;
     if (!has_alsa) {
         skip();
     }
-    struct cli_microphone *microphone = cli_microphone_open("converted", &err);
-    must(microphone, &err);
+    struct cli_microphone *microphone = must_do(cli_microphone_open("converted", &err));
     size_t n_sample = 0, n_rise = 0, n;
     const float *samples;
     float peak = 0, last = 0;
     while (n_sample < 8000) {
-        must(cli_microphone_next(microphone, &samples, &n, &err), &err);
+        must_do(cli_microphone_next(microphone, &samples, &n, &err));
         assert_in_range(n, 1, GLINFER_SPEECH_RATE / 10 + 64);
         for (size_t i = 0; i < n; i++) {
             n_rise += last < 0 && samples[i] >= 0;
@@ -73,13 +71,12 @@ TEST(a_device_of_another_rate_is_converted)
 
 TEST(a_device_that_is_missing_is_named)
 {
-    struct glinfer_error err;
     if (!has_alsa) {
         skip();
     }
-    assert_fails(cli_microphone_open("no-such-device", &err), err, IO,
-                 "cannot open the microphone no-such-device: No such file or directory; `arecord "
-                 "-L` lists devices");
+    must_fail(cli_microphone_open("no-such-device", &err), IO,
+              "cannot open the microphone no-such-device: No such file or directory; `arecord "
+              "-L` lists devices");
 }
 
 //-- a device of functions alone -------------------------------------------------------------------
@@ -187,7 +184,6 @@ WRAP(void *, dlsym, void *library, const char *name)
 
 TEST(a_device_without_16_khz_is_used_in_its_format)
 {
-    struct glinfer_error err;
     const float *samples;
     size_t n, n_sample = 0;
     if (!has_alsa) {
@@ -200,33 +196,30 @@ TEST(a_device_without_16_khz_is_used_in_its_format)
     for (int i = 0; i < 8; i++) {
         fake.results[i] = i == 3 ? -EPIPE : i == 7 ? -ENODEV : 4410;
     }
-    struct cli_microphone *microphone = cli_microphone_open(NULL, &err);
-    must(microphone, &err);
+    struct cli_microphone *microphone = must_do(cli_microphone_open(NULL, &err));
     assert_true(cli_microphone_is_ready(microphone));
     for (int i = 0; i < 6; i++) {
-        must(cli_microphone_next(microphone, &samples, &n, &err), &err);
+        must_do(cli_microphone_next(microphone, &samples, &n, &err));
         n_sample += n;
     }
     assert_in_range(n_sample, 9500, 9600);
     assert_int_equal(cli_microphone_n_lost(microphone), 1);
     assert_int_equal(fake.n_start, 2);
-    assert_fails(cli_microphone_next(microphone, &samples, &n, &err), err, IO,
-                 "cannot read the microphone default: No such device");
+    must_fail(cli_microphone_next(microphone, &samples, &n, &err), IO,
+              "cannot read the microphone default: No such device");
     cli_microphone_close(microphone);
     assert_int_equal(fake.n_close, 1);
     fake.rate = 8000;
-    assert_fails(cli_microphone_open("hw:0", &err), err, IO,
-                 "cannot open the microphone hw:0: Invalid argument");
+    must_fail(cli_microphone_open("hw:0", &err), IO,
+              "cannot open the microphone hw:0: Invalid argument");
     assert_int_equal(fake.n_close, 2);
 }
 
 TEST(a_system_without_alsa_is_told_so)
 {
-    struct glinfer_error err;
     fake.is_missing = true;
-    assert_fails(
-        cli_microphone_open(NULL, &err), err, IO,
-        "cannot open the microphone default: libasound.so.2 is missing; install libasound2");
+    must_fail(cli_microphone_open(NULL, &err), IO,
+              "cannot open the microphone default: libasound.so.2 is missing; install libasound2");
     fake.is_missing = false;
 }
 

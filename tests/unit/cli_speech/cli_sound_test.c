@@ -240,14 +240,13 @@ TEST(chunks_around_the_sound_of_a_stream_are_skipped)
 TEST(what_is_not_finite_is_silence)
 {
     static float frames[16000];
-    struct glinfer_error err;
     char note[640];
     struct cli_pcm pcm = {0};
     cli_pcm_set_encoding(&pcm, "f32le");
     for (size_t i = 0; i < 16000; i++) {
         frames[i] = i % 4 == 0 ? NAN : i % 4 == 1 ? -INFINITY : i % 4 == 2 ? 1e30F : 1.5F;
     }
-    must(read_all(open_stream(frames, sizeof(frames), 65536, &pcm, &err), note, &err), &err);
+    must_do(read_all(open_stream(frames, sizeof(frames), 65536, &pcm, &err), note, &err));
     for (size_t i = 0; i < 16000; i++) {
         assert_true(all.items[i] == (i % 4 == 3 ? 1.5F : 0));
     }
@@ -257,19 +256,18 @@ TEST(a_file_that_is_cut_is_read_as_far_as_it_goes)
 {
     static const int cut[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_FLAC | SF_FORMAT_PCM_16};
     static unsigned char bytes[1 << 20];
-    struct glinfer_error err;
     char note[640];
     for (size_t i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
         write_tone(cut[i], 44100, 1);
         const size_t size = read_bytes(bytes, sizeof(bytes)) / 2;
         write_bytes(bytes, size);
-        must(read_all(cli_sound_open(path, NULL, &err), note, &err), &err);
+        must_do(read_all(cli_sound_open(path, NULL, &err), note, &err));
         assert_in_range(all.count, 6000, 10000);
         assert_says(note, "/sound ends early: 0.");
         assert_says(note, "of 1.0 s were read");
-        must(read_all(cli_sound_open_memory("upload", bytes, size, &err), note, &err), &err);
+        must_do(read_all(cli_sound_open_memory("upload", bytes, size, &err), note, &err));
         assert_says(note, "upload ends early");
-        must(read_all(open_stream(bytes, size, 5000, NULL, &err), note, &err), &err);
+        must_do(read_all(open_stream(bytes, size, 5000, NULL, &err), note, &err));
         assert_says(note, "ends early");
     }
 }
@@ -320,24 +318,21 @@ TEST(what_is_not_sound_is_refused_with_a_sentence)
 
 TEST(paths_that_cannot_be_opened_are_named)
 {
-    struct glinfer_error err;
-    assert_fails(cli_sound_open("/tmp/no/such/file.wav", NULL, &err), err, NOT_FOUND,
-                 "cannot read /tmp/no/such/file.wav: No such file or directory");
-    assert_fails(cli_sound_open("/tmp", NULL, &err), err, IO, "cannot read /tmp: Is a directory");
+    must_fail(cli_sound_open("/tmp/no/such/file.wav", NULL, &err), NOT_FOUND,
+              "cannot read /tmp/no/such/file.wav: No such file or directory");
+    must_fail(cli_sound_open("/tmp", NULL, &err), IO, "cannot read /tmp: Is a directory");
 }
 
 TEST(an_endless_stream_comes_in_small_blocks)
 {
     const struct cli_pcm pcm = {.rate = 192000, .n_channels = 8};
-    struct glinfer_error err;
     const float *samples;
     size_t n;
-    struct cli_sound *sound = cli_sound_open("/dev/zero", &pcm, &err);
-    must(sound, &err);
+    struct cli_sound *sound = must_do(cli_sound_open("/dev/zero", &pcm, &err));
     assert_true(cli_sound_seconds(sound) == 0);
     for (int i = 0; i < 50; i++) {
         assert_true(cli_sound_is_ready(sound));
-        must(cli_sound_next(sound, &samples, &n, &err), &err);
+        must_do(cli_sound_next(sound, &samples, &n, &err));
         assert_in_range(n, 1, 1700);
         assert_true(samples[n - 1] == 0);
     }

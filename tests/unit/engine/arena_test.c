@@ -93,12 +93,11 @@ static void place(struct gi_arena *arena, struct gi_range ranges[N])
     uint64_t sizes[N];
     const struct gi_arena_request request = {
         .sizes = sizes, .n = N, .n_wanted = 3, .label = "weights"};
-    struct glinfer_error err = {0};
     for (uint32_t i = 0; i < N; i++) {
         sizes[i] = 125 * MIB + i;
     }
     assert_int_equal(gi_arena_total(&request, NULL), N * 125 * MIB + (N - 1) * 256);
-    assert_true(gi_arena_place(arena, NULL, &request, ranges, &err));
+    must_do(gi_arena_place(arena, NULL, &request, ranges, &err));
 }
 
 // Ranges follow one another, each in one buffer, none over its end.
@@ -142,12 +141,11 @@ TEST(ranges_of_a_kind_lie_in_one_buffer)
                                              .n_kind = N_KIND + 1,
                                              .n_wanted = 3,
                                              .label = "weights"};
-    struct glinfer_error err = {0};
     for (uint32_t i = 0; i < N_RANGE; i++) {
         kinds[i] = i < N_KIND * N_LAYER ? i % N_KIND : N_KIND;
         sizes[i] = kind_sizes[kinds[i]];
     }
-    assert_true(gi_arena_place(&arena, NULL, &request, ranges, &err));
+    must_do(gi_arena_place(&arena, NULL, &request, ranges, &err));
     assert_int_equal(arena.n_buffers, 3);
     uint64_t ends[3] = {0};
     for (uint32_t i = 0; i < N_RANGE; i++) {
@@ -170,8 +168,7 @@ TEST(a_kind_may_be_larger_than_a_buffer)
         .sizes = sizes, .kinds = kinds, .n = 4, .n_kind = 2, .n_wanted = 3, .label = "weights"};
     struct gi_arena arena;
     struct gi_range ranges[4];
-    struct glinfer_error err = {0};
-    assert_true(gi_arena_place(&arena, NULL, &request, ranges, &err));
+    must_do(gi_arena_place(&arena, NULL, &request, ranges, &err));
     assert_int_equal(arena.n_buffers, 3);
     assert_ptr_equal(ranges[3].buffer, &arena.buffers[0]);
     assert_int_equal(ranges[3].offset, 300 * MIB);

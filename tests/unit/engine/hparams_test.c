@@ -98,15 +98,14 @@ static bool read_gemma3n(const struct gemma3n *file, struct gi_hparams *hparams,
 TEST(gemma3n_says_its_streams)
 {
     static struct gi_hparams hparams;
-    struct glinfer_error err;
     struct gemma3n file = sound;
-    assert_true(read_gemma3n(&file, &hparams, &err));
+    must_do(read_gemma3n(&file, &hparams, &err));
     assert_int_equal(hparams.altup.n, 4);
     assert_int_equal(hparams.altup.branch_rank, 32);
     assert_int_equal(hparams.n_shared_kv, 1);
     assert_true(hparams.is_sparse[0] && !hparams.is_sparse[1] && hparams.is_sparse[2]);
     file.shared_number = 1.0f; // as some converters write it
-    assert_true(read_gemma3n(&file, &hparams, &err));
+    must_do(read_gemma3n(&file, &hparams, &err));
     assert_int_equal(hparams.n_shared_kv, 1);
 }
 

@@ -127,7 +127,6 @@ static void build_tensors(struct gguf_builder *b, const struct wrong *wrong, uin
 static struct gi_gguf *build(struct gguf_builder *b, const struct wrong *wrong)
 {
     struct gguf_builder body = {0};
-    struct glinfer_error err;
     uint64_t n_pairs, n_tensors, size;
     build_pairs(&body, wrong, &n_pairs);
     build_tensors(&body, wrong, &n_tensors, &size);
@@ -138,8 +137,8 @@ static struct gi_gguf *build(struct gguf_builder *b, const struct wrong *wrong)
     for (uint64_t i = 0; i < size; i += 4) {
         gguf_f32(b, (float)i);
     }
-    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b->data, b->size, "test.gguf"), &err);
-    must(gguf, &err);
+    struct gi_gguf *gguf =
+        must_do(gi_gguf_open(GI_SOURCE_MEMORY(b->data, b->size, "test.gguf"), &err));
     return gguf;
 }
 
@@ -279,10 +278,9 @@ static void check_places(const struct wrong *wrong)
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
         BUILDER b = {0};
         struct gi_model_plan plan;
-        struct glinfer_error err;
         const struct gi_plan_limits small = {.max_range = ranges[i], .alignment = 64};
         GGUF *gguf = build(&b, wrong);
-        must(gi_model_plan_init(&plan, gguf, NULL, &small, &err), &err);
+        must_do(gi_model_plan_init(&plan, gguf, NULL, &small, &err));
         assert_int_equal(plan.n_weights, GI_SLOT_COUNT + 1);
         for (uint32_t w = 0; w < plan.n_weights; w++) {
             check_rows(&plan, &plan.weights[w]);

@@ -32,9 +32,8 @@ static void build(struct gguf_builder *b, uint32_t n_types, const char *key, uin
 
 static struct gi_gguf *open_built(struct gguf_builder *b)
 {
-    struct glinfer_error err;
-    struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b->data, b->size, "test.gguf"), &err);
-    must(gguf, &err);
+    struct gi_gguf *gguf =
+        must_do(gi_gguf_open(GI_SOURCE_MEMORY(b->data, b->size, "test.gguf"), &err));
     return gguf;
 }
 
@@ -42,8 +41,7 @@ static void expect_bad_file(struct gguf_builder *b, const char *words)
 {
     struct gi_gguf *gguf = open_built(b);
     struct gi_vocab_file file;
-    struct glinfer_error err;
-    assert_fails(gi_vocab_read(gguf, &file, &err), err, BAD_FILE, words);
+    must_fail(gi_vocab_read(gguf, &file, &err), BAD_FILE, words);
     assert_null(file.tokens);
     gi_gguf_close(gguf);
     gguf_finish(b);

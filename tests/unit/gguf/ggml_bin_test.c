@@ -24,18 +24,16 @@ static const char *const keys[N_SIZES] = {
 
 static void expect_number(const struct gi_gguf *gguf, const char *key, uint32_t expected)
 {
-    struct glinfer_error err = {0};
     uint32_t found;
     assert_true(gi_gguf_has(gguf, key));
-    must(gi_gguf_get_u32(gguf, key, 0, &found, &err), &err);
+    must_do(gi_gguf_get_u32(gguf, key, 0, &found, &err));
     assert_int_equal(found, expected);
 }
 
 static void expect_architecture(const struct gi_gguf *gguf, const char *expected)
 {
-    struct glinfer_error err = {0};
     struct gi_gguf_string found;
-    must(gi_gguf_get_string(gguf, "general.architecture", &found, &err), &err);
+    must_do(gi_gguf_get_string(gguf, "general.architecture", &found, &err));
     assert_string_is(found, expected);
 }
 
@@ -51,10 +49,9 @@ static void add_rows(struct gguf_builder *b, const char *name, uint32_t n, uint3
 
 static void expect_bytes(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor)
 {
-    struct glinfer_error err = {0};
     uint8_t *data = malloc((size_t)tensor->size);
     assert_non_null(data);
-    must(gi_gguf_tensor_read(gguf, tensor, 0, (size_t)tensor->size, data, &err), &err);
+    must_do(gi_gguf_tensor_read(gguf, tensor, 0, (size_t)tensor->size, data, &err));
     for (size_t i = 0; i < tensor->size; i++) {
         assert_int_equal(data[i], (uint8_t)i);
     }
@@ -80,10 +77,8 @@ static const uint32_t models[][N_SIZES] = {
 
 static void expect_vocabulary(const struct gi_gguf *gguf, uint64_t n_tokens)
 {
-    struct glinfer_error err = {0};
     struct gi_gguf_array tokens;
-    must(gi_gguf_get_array(gguf, "tokenizer.ggml.tokens", GI_GGUF_KIND_STRING, &tokens, &err),
-         &err);
+    must_do(gi_gguf_get_array(gguf, "tokenizer.ggml.tokens", GI_GGUF_KIND_STRING, &tokens, &err));
     assert_int_equal(tokens.count, n_tokens);
     assert_string_is(tokens.strings[0], "0");
     assert_string_is(tokens.strings[n_tokens - 1], "50256");

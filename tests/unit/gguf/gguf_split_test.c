@@ -90,9 +90,7 @@ TEST(any_piece_opens_the_model)
 {
     struct gi_hash hashes[N_PIECES];
     for (uint32_t i = 0; i < N_PIECES; i++) {
-        struct glinfer_error err = {0};
-        GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(pieces[i]), &err);
-        must(gguf, &err);
+        GGUF *gguf = must_do(gi_gguf_open(GI_SOURCE_PATH(pieces[i]), &err));
         uint64_t size = 0;
         struct stat st;
         for (uint32_t j = 0; j < N_PIECES; j++) {

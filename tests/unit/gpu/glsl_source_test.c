@@ -10,15 +10,13 @@ static void add_file(const char *name, const char *text)
 
 static void make_source(struct gi_glsl_source *source, const struct gi_glsl_params *params)
 {
-    struct glinfer_error err;
-    must(gi_glsl_source_init(source, params, &err), &err);
+    must_do(gi_glsl_source_init(source, params, &err));
 }
 
 static void expect_failure(const struct gi_glsl_params *params, const char *words)
 {
     struct gi_glsl_source source;
-    struct glinfer_error err;
-    assert_fails(gi_glsl_source_init(&source, params, &err), err, DRIVER, words);
+    must_fail(gi_glsl_source_init(&source, params, &err), DRIVER, words);
     assert_null(source.text);
 }
 

@@ -191,10 +191,8 @@ TEST(hints_leave_unsupported_keywords_out)
         {"g1", false},
         {"h1", true},
     };
-    struct glinfer_error err = {0};
-    struct gi_grammar *grammar = gi_json_schema_rules(
-        "root ::= \"f\" json-1 | \"g\" json-2 | \"h\" json-3", schemas, 3, true, NULL, &err);
-    assert_non_null(grammar);
+    struct gi_grammar *grammar = must_do(gi_json_schema_rules(
+        "root ::= \"f\" json-1 | \"g\" json-2 | \"h\" json-3", schemas, 3, true, NULL, &err));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (allows(grammar, cases[i].text, strlen(cases[i].text)) != cases[i].is_allowed) {
             fail_msg("%s", cases[i].text);
@@ -257,28 +255,26 @@ TEST(schemas_are_rules_of_a_grammar)
         "{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"enum\": [\"x\", \"y\"]}}}",
     };
     static const char gbnf[] = "root ::= \"f\" json-1 | \"g\" json-2";
-    struct glinfer_error err = {0};
     struct gi_grammar *grammar = gi_json_schema_rules(gbnf, schemas, 2, false, NULL, NULL);
     assert_non_null(grammar);
     assert_true(allows(grammar, "f1", 2) && allows(grammar, "g\"y\"", 4));
     assert_false(allows(grammar, "g1", 2) || allows(grammar, "f\"y\"", 4));
     gi_grammar_destroy(grammar);
     static const char *const wrong[] = {"{}", "{\"pattern\": \"(\"}"};
-    assert_fails(gi_json_schema_rules(gbnf, wrong, 2, false, NULL, &err), err, UNSUPPORTED, "");
+    must_fail(gi_json_schema_rules(gbnf, wrong, 2, false, NULL, &err), UNSUPPORTED, "");
     static const char *const endless[] = {
         "{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#\"}},\"required\":[\"a\"]}"};
-    assert_fails(gi_json_schema_rules("root ::= json-1", endless, 1, false, NULL, &err), err,
-                 UNSUPPORTED, "JSON schema: every allowed value");
+    must_fail(gi_json_schema_rules("root ::= json-1", endless, 1, false, NULL, &err), UNSUPPORTED,
+              "JSON schema: every allowed value");
     // The grammar itself never ends, whatever its schemas allow.
-    assert_fails(gi_json_schema_rules("root ::= json-1 root", schemas, 1, false, NULL, &err), err,
-                 INVALID_ARGUMENT, "the rule 'root' never ends");
+    must_fail(gi_json_schema_rules("root ::= json-1 root", schemas, 1, false, NULL, &err),
+              INVALID_ARGUMENT, "the rule 'root' never ends");
 }
 
 TEST(more_texts_than_nodes_are_refused)
 {
     const struct gi_schema_frame frame = {"<", ">", UINT32_MAX - 1, NULL};
-    struct glinfer_error err = {0};
-    assert_fails(gi_json_schema_create("{}", 2, &frame, &err), err, INVALID_ARGUMENT, "too large");
+    must_fail(gi_json_schema_create("{}", 2, &frame, &err), INVALID_ARGUMENT, "too large");
 }
 
 RUN_TESTS(NULL, NULL)

@@ -58,7 +58,6 @@ TEST(a_damaged_job_is_refused)
 TEST(a_job_that_may_be_cut_is_refused)
 {
     struct gi_compile_job job = some_job, found;
-    struct glinfer_error err;
     char *text = malloc(GI_COMPILE_JOB_SIZE);
     size_t size;
     assert_non_null(text);
@@ -68,10 +67,9 @@ TEST(a_job_that_may_be_cut_is_refused)
     char *data = gi_compile_job_format(&job, &size, NULL);
     assert_non_null(data);
     data[GI_COMPILE_JOB_SIZE] = '\0';
-    assert_fails(gi_compile_job_parse(data, GI_COMPILE_JOB_SIZE, &found, &err), err,
-                 INVALID_ARGUMENT, "");
+    must_fail(gi_compile_job_parse(data, GI_COMPILE_JOB_SIZE, &found, &err), INVALID_ARGUMENT, "");
     data[GI_COMPILE_JOB_SIZE - 1] = '\0';
-    assert_true(gi_compile_job_parse(data, GI_COMPILE_JOB_SIZE - 1, &found, &err));
+    must_do(gi_compile_job_parse(data, GI_COMPILE_JOB_SIZE - 1, &found, &err));
     free(data);
     free(text);
 }
@@ -106,9 +104,8 @@ TEST(a_worker_that_cannot_be_started_says_why)
 
 TEST(a_worker_that_fails_at_once_is_an_error)
 {
-    struct glinfer_error err;
-    assert_true(start_by("#!/bin/sh\nexit 0\n", &err));
-    assert_fails(start_by("#!/bin/sh\nexit 1\n", &err), err, IO, "");
+    must_do(start_by("#!/bin/sh\nexit 0\n", &err));
+    must_fail(start_by("#!/bin/sh\nexit 1\n", &err), IO, "");
 }
 
 static void ignore_alarm(int number)

@@ -42,13 +42,11 @@ static bool read(const char *text, struct gi_stage *stage, struct glinfer_error 
 static char *write_stage(const char *kernel_text, bool has_sizes_only)
 {
     struct gi_stage stage;
-    struct glinfer_error err;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    must(read(kernel_text, &stage, &err) && gi_stage_write(&stage, has_sizes_only, out, &err),
-         &err);
+    must_do(read(kernel_text, &stage, &err) && gi_stage_write(&stage, has_sizes_only, out, &err));
     fclose(out);
     gi_stage_finish(&stage);
     return text;
@@ -57,8 +55,7 @@ static char *write_stage(const char *kernel_text, bool has_sizes_only)
 TEST(what_a_kernel_declares_is_found)
 {
     struct gi_stage stage;
-    struct glinfer_error err;
-    assert_true(read(kernel, &stage, &err));
+    must_do(read(kernel, &stage, &err));
     assert_true(gi_stage_word_is(stage.state, "state"));
     assert_true(gi_stage_word_is(stage.params, "params"));
     assert_int_equal(stage.n_blocks, 3);

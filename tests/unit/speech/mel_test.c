@@ -45,9 +45,7 @@ static double level(int band, int64_t frame, int64_t n_samples)
 
 static void expect_frames(size_t n_samples, size_t first, size_t n)
 {
-    struct glinfer_error err = {0};
-    struct gi_mel *mel = gi_mel_create(filters[0], N_BAND, &err);
-    assert_non_null(mel);
+    struct gi_mel *mel = must_do(gi_mel_create(filters[0], N_BAND, &err));
     float out[16][N_BAND];
     gi_mel_frames(mel, samples, n_samples, first, n, out[0]);
     for (size_t i = 0; i < n; i++) {

@@ -40,19 +40,17 @@ static void push(struct gi_speech_stream *stream, bool is_speech)
 {
     float samples[RATE / 2];
     bool has_heard;
-    struct glinfer_error err;
     for (size_t i = 0; i < RATE / 2; i++) {
         samples[i] = is_speech ? 0.5F : 0;
     }
-    must(gi_listener_push(&stream->listener, samples, RATE / 2, &err), &err);
-    must(gi_stream_hear(stream, SIZE_MAX, &has_heard, &err), &err);
+    must_do(gi_listener_push(&stream->listener, samples, RATE / 2, &err));
+    must_do(gi_stream_hear(stream, SIZE_MAX, &has_heard, &err));
 }
 
 static bool take(struct gi_speech_stream *stream)
 {
     bool has_taken;
-    struct glinfer_error err;
-    must(gi_stream_take(stream, &has_taken, &err), &err);
+    must_do(gi_stream_take(stream, &has_taken, &err));
     return has_taken;
 }
 

@@ -84,15 +84,14 @@ TEST(text_of_running_speech_is_told_only_if_asked_for)
 TEST(live_text_ends_with_the_sound_so_far)
 {
     struct run run;
-    struct glinfer_error err;
     struct gi_transcript_event event;
     enum gi_transcriber_state now = GI_TRANSCRIBER_WORKS;
     begin(&run, ENGLISH, fake_tell, &cat_story);
     run.params.is_live = run.params.is_exact = true;
-    must(create(&run, &err), &err);
-    must(gi_transcriber_push(run.t, sound, RATE, &err), &err);
+    must_do(create(&run, &err));
+    must_do(gi_transcriber_push(run.t, sound, RATE, &err));
     while (now == GI_TRANSCRIBER_WORKS) {
-        must(gi_transcriber_step(run.t, &now, &err), &err);
+        must_do(gi_transcriber_step(run.t, &now, &err));
     }
     assert_true(gi_transcriber_poll(run.t, &event));
     assert_int_equal(event.kind, GI_TRANSCRIPT_PARTIAL);
@@ -105,29 +104,28 @@ TEST(live_text_ends_with_the_sound_so_far)
 TEST(settings_are_checked)
 {
     struct run run;
-    struct glinfer_error err;
     begin(&run, ENGLISH, fake_tell, &cat_story);
     run.params.translates = true;
-    assert_fails(create(&run, &err), err, INVALID_ARGUMENT, "English alone");
+    must_fail(create(&run, &err), INVALID_ARGUMENT, "English alone");
     run.params.translates = false;
     run.params.temperature = NAN;
-    assert_fails(create(&run, &err), err, INVALID_ARGUMENT, "temperature");
+    must_fail(create(&run, &err), INVALID_ARGUMENT, "temperature");
     run.params.temperature = 0;
     run.fake.net.n_seq = 0;
-    assert_fails(create(&run, &err), err, INVALID_ARGUMENT, "0 sequences");
+    must_fail(create(&run, &err), INVALID_ARGUMENT, "0 sequences");
     run.fake.net.n_vocab = 32000;
-    assert_fails(create(&run, &err), err, BAD_FILE, "32000 tokens");
+    must_fail(create(&run, &err), BAD_FILE, "32000 tokens");
     end(&run);
     begin(&run, MULTILINGUAL, fake_tell, &cat_story);
     run.params.language = 99; // of large-v3 alone
-    assert_fails(create(&run, &err), err, INVALID_ARGUMENT, "invalid language cantonese");
+    must_fail(create(&run, &err), INVALID_ARGUMENT, "invalid language cantonese");
     end(&run);
     begin(&run, ENGLISH, fake_tell, &cat_story);
     run.params.language = 2;
-    assert_fails(create(&run, &err), err, INVALID_ARGUMENT,
-                 "invalid language german: the model does not know it, it knows English alone");
+    must_fail(create(&run, &err), INVALID_ARGUMENT,
+              "invalid language german: the model does not know it, it knows English alone");
     run.params.language = 0;
-    assert_true(create(&run, &err));
+    must_do(create(&run, &err));
     end(&run);
 }
 
@@ -171,17 +169,16 @@ TEST(logits_that_are_not_numbers_are_an_error)
 TEST(a_cancelled_sound_ends_at_once)
 {
     struct run run;
-    struct glinfer_error err;
     enum gi_transcriber_state now;
     begin(&run, ENGLISH, fake_tell, &cat_story);
-    must(create(&run, &err), &err);
-    must(gi_transcriber_push(run.t, sound, 2 * RATE, &err), &err);
+    must_do(create(&run, &err));
+    must_do(gi_transcriber_push(run.t, sound, 2 * RATE, &err));
     gi_transcriber_end(run.t);
     while (run.fake.n_decode < 3) {
-        must(gi_transcriber_step(run.t, &now, &err), &err);
+        must_do(gi_transcriber_step(run.t, &now, &err));
     }
     gi_transcriber_cancel(run.t);
-    assert_fails(gi_transcriber_push(run.t, sound, 1, &err), err, INVALID_ARGUMENT, "has ended");
+    must_fail(gi_transcriber_push(run.t, sound, 1, &err), INVALID_ARGUMENT, "has ended");
     assert_int_equal(step_all(&run), GI_TRANSCRIBER_DONE);
     assert_int_equal(step_all(&run), GI_TRANSCRIBER_DONE);
     assert_string_equal(run.told, "!");
@@ -239,12 +236,11 @@ static void prepare(struct run *run)
 
 TEST(every_failure_of_the_network_is_survived)
 {
-    struct glinfer_error err;
     for (uint32_t call = 1;; call++) {
         struct run run;
         prepare(&run);
         run.fake.failed_call = call;
-        must(create(&run, &err), &err);
+        must_do(create(&run, &err));
         const size_t n_failed = survive(&run, GLINFER_STATUS_GPU_LOST);
         const uint32_t n_call = run.fake.n_call;
         assert_says(run.told, "[0-2000 cat sat{ cat ");
@@ -305,7 +301,6 @@ TEST(any_logits_give_a_text)
 {
     for (uint32_t seed = 1; seed <= 24; seed++) {
         struct run run;
-        struct glinfer_error err;
         struct gi_transcript_event event;
         enum gi_transcriber_state now = GI_TRANSCRIBER_WORKS;
         uint32_t random = seed * 747796405u;
@@ -318,11 +313,11 @@ TEST(any_logits_give_a_text)
         run.params.without_times = seed % 7 == 0;
         run.params.is_live = seed % 8 == 0;
         run.params.entropy_least = seed % 3 == 1 ? 10 : 2.4F;
-        must(create(&run, &err), &err);
-        must(gi_transcriber_push(run.t, sound, 4 * RATE, &err), &err);
+        must_do(create(&run, &err));
+        must_do(gi_transcriber_push(run.t, sound, 4 * RATE, &err));
         gi_transcriber_end(run.t);
         for (int step = 0; now != GI_TRANSCRIBER_DONE; step++) {
-            must(gi_transcriber_step(run.t, &now, &err), &err);
+            must_do(gi_transcriber_step(run.t, &now, &err));
             while (gi_transcriber_poll(run.t, &event)) {
                 assert_true(event.from_ms <= event.to_ms && event.to_ms <= 4010);
                 for (size_t i = 0; i < event.n_word; i++) {

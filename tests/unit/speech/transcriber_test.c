@@ -62,11 +62,10 @@ TEST(long_sounds_are_cut_at_the_last_timestamp)
 TEST(an_exact_run_waits_and_encodes_whole_windows)
 {
     struct run run;
-    struct glinfer_error err;
     begin(&run, ENGLISH, fake_tell, &cat_story);
     run.params.is_exact = true;
-    must(create(&run, &err), &err);
-    must(gi_transcriber_push(run.t, sound, 60 * RATE, &err), &err);
+    must_do(create(&run, &err));
+    must_do(gi_transcriber_push(run.t, sound, 60 * RATE, &err));
     assert_int_equal(step_all(&run), GI_TRANSCRIBER_WAITS);
     assert_int_equal(run.fake.n_window, 0);
     gi_transcriber_reset(run.t);
@@ -395,10 +394,9 @@ TEST(suppressed_tokens_never_follow)
 TEST(a_wrong_expression_is_refused)
 {
     struct run run;
-    struct glinfer_error err;
     begin(&run, ENGLISH, fake_tell, &cat_story);
     run.params.suppressed = "(a";
-    assert_fails(create(&run, &err), err, INVALID_ARGUMENT, "'(a': byte 2");
+    must_fail(create(&run, &err), INVALID_ARGUMENT, "'(a': byte 2");
     end(&run);
 }
 

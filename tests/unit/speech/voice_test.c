@@ -30,7 +30,6 @@ static void take(struct stream *stream)
 // silence, '~' keeps speech going but does not begin it, '#' is speech, '?' is NaN.
 static void push_letters(struct stream *stream, const char *letters)
 {
-    struct glinfer_error err = {0};
     for (const char *p = letters; *p;) {
         unsigned count = 1;
         int size = 0;
@@ -39,7 +38,7 @@ static void push_letters(struct stream *stream, const char *letters)
         }
         const float probability = *p == '#' ? 0.5F : *p == '~' ? 0.36F : *p == '?' ? NAN : 0.34F;
         for (unsigned i = 0; i < count; i++) {
-            must(gi_voice_push(&stream->voice, probability, &err), &err);
+            must_do(gi_voice_push(&stream->voice, probability, &err));
             if (stream->is_eager) {
                 take(stream);
             }
@@ -57,14 +56,13 @@ struct voice_case {
 
 static void expect_taken(const struct voice_case *c, bool is_eager)
 {
-    struct glinfer_error err = {0};
     struct stream stream = {.is_eager = is_eager};
     struct gi_voice *voice = &stream.voice;
     voice->params = c->params.threshold > 0 ? c->params : voice_defaults();
     push_letters(&stream, c->letters);
     const uint64_t n_samples =
         c->seconds > 0 ? (uint64_t)llround(c->seconds * GI_VAD_RATE) : voice->n_samples;
-    must(gi_voice_end(voice, n_samples, &err), &err);
+    must_do(gi_voice_end(voice, n_samples, &err));
     take(&stream);
     size_t n = 0;
     for (; n < MAX_STRETCHES && c->expected[n][1] > 0; n++) {

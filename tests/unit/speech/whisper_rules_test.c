@@ -42,13 +42,12 @@ static bool allows(const struct gi_whisper_mask *mask, const struct gi_whisper_i
 
 static void push_id(struct decoded *d, uint32_t id)
 {
-    struct glinfer_error err = {0};
     const struct gi_whisper_mask mask = gi_whisper_next_mask(&d->window);
     const struct gi_whisper_token token = {
         .id = id, .time = id > d->ids.time ? id : d->ids.time, .logprob = -0.5F};
     assert_int_equal(d->progress, GI_WHISPER_CONTINUES);
     assert_true(allows(&mask, &d->ids, id) || d->window.without_times);
-    must(gi_whisper_push(&d->window, token, &d->progress, &err), &err);
+    must_do(gi_whisper_push(&d->window, token, &d->progress, &err));
 }
 
 static void push(struct decoded *d, const int *tokens, size_t n)
@@ -316,9 +315,8 @@ TEST(times_that_run_backwards_fail)
     DECODED d = {0};
     begin(&d, ENGLISH, 0, 9000);
     push(&d, (const int[]){T(0), 2, T(100), T(100), 2}, 5);
-    struct glinfer_error err = {0};
     const struct gi_whisper_token token = {.id = ENGLISH_TIME + 99, .time = ENGLISH_TIME + 99};
-    must(gi_whisper_push(&d.window, token, &d.progress, &err), &err);
+    must_do(gi_whisper_push(&d.window, token, &d.progress, &err));
     assert_int_equal(d.progress, GI_WHISPER_FAILED);
 }
 

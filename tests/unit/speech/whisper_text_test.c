@@ -24,8 +24,7 @@ static int close_model(void **state)
 static void expect_tokens(const char *string, const uint32_t *expected, size_t n)
 {
     struct gi_whisper_id_list ids = {0};
-    struct glinfer_error err;
-    must(gi_whisper_encode(model.text, string, &ids, &err), &err);
+    must_do(gi_whisper_encode(model.text, string, &ids, &err));
     assert_int_equal(ids.count, n);
     if (n > 0) {
         assert_memory_equal(ids.data, expected, n * sizeof(*expected));
@@ -54,10 +53,9 @@ TEST(any_bytes_are_encoded)
     EXPECT_TOKENS("a\xe2\x82", 'a', 0xef, 0xbf, 0xbd, 0xef, 0xbf, 0xbd);
     char *longest = malloc(100001);
     struct gi_whisper_id_list ids = {0};
-    struct glinfer_error err;
     memset(longest, 'o', 100000);
     longest[100000] = 0;
-    must(gi_whisper_encode(model.text, longest, &ids, &err), &err);
+    must_do(gi_whisper_encode(model.text, longest, &ids, &err));
     assert_int_equal(ids.count, 100000);
     free(ids.data);
     free(longest);
@@ -79,13 +77,12 @@ static bool is_set(const uint32_t *bits, uint32_t id)
 
 TEST(expressions_match_whole_tokens)
 {
-    struct glinfer_error err;
     uint32_t bits[16] = {0};
-    must(gi_whisper_suppress_regex(model.text, "(?i) T.*|[0-9]", bits, &err), &err);
+    must_do(gi_whisper_suppress_regex(model.text, "(?i) T.*|[0-9]", bits, &err));
     assert_true(is_set(bits, T_THE) && is_set(bits, T_SPACE_T) && is_set(bits, '7'));
     assert_false(is_set(bits, T_CAT) || is_set(bits, T_TH) || is_set(bits, ' '));
-    assert_fails(gi_whisper_suppress_regex(model.text, "a{2,1}", bits, &err), err, INVALID_ARGUMENT,
-                 "invalid regular expression 'a{2,1}': byte");
+    must_fail(gi_whisper_suppress_regex(model.text, "a{2,1}", bits, &err), INVALID_ARGUMENT,
+              "invalid regular expression 'a{2,1}': byte");
 }
 
 TEST(symbols_are_suppressed)

@@ -57,10 +57,9 @@ static bool align(void *user, uint32_t layer, uint32_t head, float *weights,
 static void find(uint32_t n_layer, uint32_t n_head, uint32_t n_vocab, struct net *net,
                  struct gi_token_time *times)
 {
-    struct glinfer_error err;
     const struct gi_speech_net table = {
         .user = net, .n_vocab = n_vocab, .n_layer = n_layer, .n_head = n_head, .align = align};
-    must(gi_word_times_find(&table, 3, N_TOKEN - 4, 2 * N_POSITION, 190, times, &err), &err);
+    must_do(gi_word_times_find(&table, 3, N_TOKEN - 4, 2 * N_POSITION, 190, times, &err));
 }
 
 TEST(tokens_are_heard_where_the_network_looks)

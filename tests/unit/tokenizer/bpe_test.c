@@ -44,9 +44,8 @@ static void create_small(const char *pre)
 static void expect_round_trip(struct gi_text text)
 {
     struct gi_ids ids = {0};
-    struct glinfer_error err;
     size_t n = 0;
-    assert_true(gi_tokenizer_encode(tokenizer, text, false, false, &ids, &err));
+    must_do(gi_tokenizer_encode(tokenizer, text, false, false, &ids, &err));
     for (size_t i = 0; i < ids.count; i++) {
         struct gi_text bytes = gi_tokenizer_bytes(tokenizer, ids.data[i]);
         assert_true(n + bytes.size <= text.size);

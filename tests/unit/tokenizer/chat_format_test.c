@@ -14,16 +14,14 @@ static void expect_named(const char *name, const struct glinfer_message *message
 {
     struct small_vocab small;
     struct gi_ids ids = {0}, expected = {0};
-    struct glinfer_error err;
     small_vocab_init(&small);
     small.vocab.bos = SMALL_TOOL;
-    struct gi_tokenizer *tokenizer = gi_tokenizer_create(&small.vocab, &err);
-    assert_non_null(tokenizer);
-    assert_true(gi_tokenizer_set_template(tokenizer, name, &err));
+    struct gi_tokenizer *tokenizer = must_do(gi_tokenizer_create(&small.vocab, &err));
+    must_do(gi_tokenizer_set_template(tokenizer, name, &err));
     assert_string_equal(gi_tokenizer_template_name(tokenizer), name);
-    assert_true(gi_tokenizer_encode_chat(tokenizer, messages, n_messages, GLINFER_CHAT_END_ANSWER,
-                                         &ids, &err));
-    assert_true(gi_tokenizer_encode(tokenizer, small_text(text), false, true, &expected, &err));
+    must_do(gi_tokenizer_encode_chat(tokenizer, messages, n_messages, GLINFER_CHAT_END_ANSWER, &ids,
+                                     &err));
+    must_do(gi_tokenizer_encode(tokenizer, small_text(text), false, true, &expected, &err));
     if (ids.count != expected.count ||
         memcmp(ids.data, expected.data, ids.count * sizeof(*ids.data)) != 0) {
         fail_msg("%s does not write '%s'", name, text);
@@ -55,12 +53,10 @@ TEST(blank_contents_are_trimmed_with_what_is_around_them)
 TEST(the_first_bos_is_written_once)
 {
     struct small_vocab small;
-    struct glinfer_error err;
     small_vocab_init(&small);
     small_vocab_set_bos(&small);
-    struct gi_tokenizer *tokenizer = gi_tokenizer_create(&small.vocab, &err);
-    assert_non_null(tokenizer);
-    assert_true(gi_tokenizer_set_template(tokenizer, "llama2", &err));
+    struct gi_tokenizer *tokenizer = must_do(gi_tokenizer_create(&small.vocab, &err));
+    must_do(gi_tokenizer_set_template(tokenizer, "llama2", &err));
     assert_true(small_vocab_begins_once(tokenizer, user));
     gi_tokenizer_destroy(tokenizer);
 }

@@ -66,8 +66,7 @@ static void expect_end(struct gi_tokenizer *tokenizer, const char *messages,
 {
     const struct glinfer_chat_json chat = {.messages = messages, .end = end};
     struct gi_ids ids = {0}, expected = {0};
-    struct glinfer_error err = {0};
-    assert_true(gi_tokenizer_encode_chat_json(tokenizer, &chat, &ids, &err));
+    must_do(gi_tokenizer_encode_chat_json(tokenizer, &chat, &ids, &err));
     assert_true(gi_tokenizer_encode(tokenizer, small_text(text), false, true, &expected, NULL));
     if (ids.count != expected.count ||
         memcmp(ids.data, expected.data, ids.count * sizeof(*ids.data)) != 0) {

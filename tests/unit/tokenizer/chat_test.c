@@ -15,10 +15,9 @@ static void expect_chat(const char *template, const struct glinfer_message *mess
 {
     struct gi_tokenizer *tokenizer = small_vocab_create(template);
     struct gi_ids ids = {0}, expected = {0};
-    struct glinfer_error err;
-    assert_true(gi_tokenizer_encode_chat(tokenizer, messages, n_messages, GLINFER_CHAT_END_ANSWER,
-                                         &ids, &err));
-    assert_true(gi_tokenizer_encode(tokenizer, small_text(text), false, true, &expected, &err));
+    must_do(gi_tokenizer_encode_chat(tokenizer, messages, n_messages, GLINFER_CHAT_END_ANSWER, &ids,
+                                     &err));
+    must_do(gi_tokenizer_encode(tokenizer, small_text(text), false, true, &expected, &err));
     assert_int_equal(ids.count, expected.count);
     assert_memory_equal(ids.data, expected.data, ids.count * sizeof(*ids.data));
     gi_ids_finish(&ids);
@@ -101,13 +100,12 @@ TEST(templates_are_chosen_by_name)
 TEST(a_system_message_has_its_place)
 {
     static const struct glinfer_message late[] = {{"user", "a"}, {"system", "b"}};
-    struct glinfer_error err;
     struct gi_ids ids = {0};
     struct gi_tokenizer *tokenizer = small_vocab_create(PLAIN);
-    assert_true(gi_tokenizer_encode_chat(tokenizer, late, 2, GLINFER_CHAT_END_ANSWER, &ids, &err));
-    assert_true(gi_tokenizer_set_template(tokenizer, "llama2", &err));
-    assert_fails(gi_tokenizer_encode_chat(tokenizer, late, 2, GLINFER_CHAT_END_ANSWER, &ids, &err),
-                 err, INVALID_ARGUMENT, "");
+    must_do(gi_tokenizer_encode_chat(tokenizer, late, 2, GLINFER_CHAT_END_ANSWER, &ids, &err));
+    must_do(gi_tokenizer_set_template(tokenizer, "llama2", &err));
+    must_fail(gi_tokenizer_encode_chat(tokenizer, late, 2, GLINFER_CHAT_END_ANSWER, &ids, &err),
+              INVALID_ARGUMENT, "");
     gi_ids_finish(&ids);
     gi_tokenizer_destroy(tokenizer);
 }
@@ -167,10 +165,9 @@ TEST(a_refusal_without_a_format_is_the_templates)
         "{% if messages | length > 1 %}{{ raise_exception('one is enough') }}{% endif %}"
         "{{ messages[0].content }}");
     struct gi_ids ids = {0};
-    struct glinfer_error err = {0};
-    assert_fails(
+    must_fail(
         gi_tokenizer_encode_chat(tokenizer, system_user, 2, GLINFER_CHAT_END_ANSWER, &ids, &err),
-        err, INVALID_ARGUMENT, "one is enough");
+        INVALID_ARGUMENT, "one is enough");
     assert_int_equal(ids.count, 0);
     gi_tokenizer_destroy(tokenizer);
 }
@@ -240,12 +237,10 @@ TEST(an_end_of_message_ends_an_answer)
 TEST(a_templates_bos_is_written_once)
 {
     struct small_vocab small;
-    struct glinfer_error err;
     small_vocab_init(&small);
     small_vocab_set_bos(&small);
     small.vocab.chat_template = small_text("{{ bos_token }}{{ messages[0].content }}");
-    struct gi_tokenizer *tokenizer = gi_tokenizer_create(&small.vocab, &err);
-    assert_non_null(tokenizer);
+    struct gi_tokenizer *tokenizer = must_do(gi_tokenizer_create(&small.vocab, &err));
     assert_true(small_vocab_begins_once(tokenizer, user));
     gi_tokenizer_destroy(tokenizer);
 }
@@ -263,14 +258,11 @@ TEST(roles_outside_the_template_are_refused)
     struct gi_tokenizer *tokenizer = small_vocab_create(PLAIN);
     struct glinfer_message messages[] = {{"user", "a"}, {"narrator", "b"}};
     struct gi_ids ids = {0};
-    struct glinfer_error err;
-    assert_fails(
-        gi_tokenizer_encode_chat(tokenizer, messages, 2, GLINFER_CHAT_END_ANSWER, &ids, &err), err,
-        INVALID_ARGUMENT, "narrator");
+    must_fail(gi_tokenizer_encode_chat(tokenizer, messages, 2, GLINFER_CHAT_END_ANSWER, &ids, &err),
+              INVALID_ARGUMENT, "narrator");
     messages[1].role = NULL;
-    assert_fails(
-        gi_tokenizer_encode_chat(tokenizer, messages, 2, GLINFER_CHAT_END_ANSWER, &ids, &err), err,
-        INVALID_ARGUMENT, "");
+    must_fail(gi_tokenizer_encode_chat(tokenizer, messages, 2, GLINFER_CHAT_END_ANSWER, &ids, &err),
+              INVALID_ARGUMENT, "");
     assert_int_equal(ids.count, 0);
     gi_ids_finish(&ids);
     gi_tokenizer_destroy(tokenizer);
@@ -279,11 +271,10 @@ TEST(roles_outside_the_template_are_refused)
 static void check_no_chat(const char *const fields[])
 {
     struct gi_ids ids = {0};
-    struct glinfer_error err;
     struct gi_tokenizer *tokenizer = small_vocab_create(fields[0]);
     assert_string_equal(gi_tokenizer_template_name(tokenizer), fields[1]);
-    assert_fails(gi_tokenizer_encode_chat(tokenizer, user, 1, GLINFER_CHAT_END_ANSWER, &ids, &err),
-                 err, UNSUPPORTED, "");
+    must_fail(gi_tokenizer_encode_chat(tokenizer, user, 1, GLINFER_CHAT_END_ANSWER, &ids, &err),
+              UNSUPPORTED, "");
     gi_tokenizer_destroy(tokenizer);
 }
 

@@ -16,9 +16,7 @@ static struct gi_text text_of(const char *text)
 
 struct gi_tokenizer *must_create(const struct gi_vocab *vocab)
 {
-    struct glinfer_error err;
-    struct gi_tokenizer *tokenizer = gi_tokenizer_create(vocab, &err);
-    must(tokenizer, &err);
+    struct gi_tokenizer *tokenizer = must_do(gi_tokenizer_create(vocab, &err));
     return tokenizer;
 }
 
@@ -26,9 +24,8 @@ void expect_ids(const struct gi_tokenizer *tokenizer, struct gi_text text, int f
                 const int32_t *expected, size_t n_expected)
 {
     struct gi_ids ids = {0};
-    struct glinfer_error err;
-    assert_true(gi_tokenizer_encode(tokenizer, text, flags & ADD_SPECIAL, flags & PARSE_SPECIAL,
-                                    &ids, &err));
+    must_do(gi_tokenizer_encode(tokenizer, text, flags & ADD_SPECIAL, flags & PARSE_SPECIAL, &ids,
+                                &err));
     assert_int_equal(ids.count, n_expected);
     assert_memory_equal(ids.data, expected, n_expected * sizeof(*expected));
     gi_ids_finish(&ids);

@@ -97,8 +97,7 @@ TEST(contents_are_marked)
     static const char expected[] = "<|x|><|x|>he<|x|>systemb\" he<|x|> \"";
     static const char marks[] = "000000000011111110000001011111111100";
     struct gi_jinja_output output = {0};
-    struct glinfer_error err;
-    must(render(template, &output, &err), &err);
+    must_do(render(template, &output, &err));
     assert_int_equal(output.size, strlen(expected));
     assert_memory_equal(output.data, expected, output.size);
     for (size_t i = 0; i < output.size; i++) {

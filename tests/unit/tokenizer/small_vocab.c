@@ -97,10 +97,8 @@ bool small_vocab_begins_once(const struct gi_tokenizer *tokenizer,
 struct gi_tokenizer *small_vocab_create(const char *template)
 {
     struct small_vocab small;
-    struct glinfer_error err;
     small_vocab_init(&small);
     small.vocab.chat_template = small_text(template);
-    struct gi_tokenizer *tokenizer = gi_tokenizer_create(&small.vocab, &err);
-    must(tokenizer, &err);
+    struct gi_tokenizer *tokenizer = must_do(gi_tokenizer_create(&small.vocab, &err));
     return tokenizer;
 }

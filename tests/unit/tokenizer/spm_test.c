@@ -93,9 +93,7 @@ static void expect_run(const struct gi_tokenizer *tokenizer, char byte, int32_t 
     assert_non_null(text);
     memset(text, byte, SIZE);
     struct gi_ids ids = {0};
-    struct glinfer_error err;
-    assert_true(
-        gi_tokenizer_encode(tokenizer, (struct gi_text){text, SIZE}, false, true, &ids, &err));
+    must_do(gi_tokenizer_encode(tokenizer, (struct gi_text){text, SIZE}, false, true, &ids, &err));
     assert_int_equal(ids.count, SIZE / 2);
     for (size_t i = 0; i < ids.count; i++) {
         assert_int_equal(ids.data[i], id);

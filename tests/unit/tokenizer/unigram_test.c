@@ -54,8 +54,7 @@ static void expect_ids_of(const char *text, const int32_t *expected, size_t n_ex
 
 static void expect_refused(const char *what)
 {
-    struct glinfer_error err;
-    assert_fails(gi_tokenizer_create(&small.vocab, &err), err, BAD_FILE, what);
+    must_fail(gi_tokenizer_create(&small.vocab, &err), BAD_FILE, what);
 }
 
 //-- pieces ----------------------------------------------------------------------------------------

@@ -97,10 +97,9 @@ void poll_events(struct run *run)
 
 enum gi_transcriber_state step_all(struct run *run)
 {
-    struct glinfer_error err;
     enum gi_transcriber_state now;
     do {
-        must(gi_transcriber_step(run->t, &now, &err), &err);
+        must_do(gi_transcriber_step(run->t, &now, &err));
         assert_in_range(++run->n_step, 0, 100000);
         poll_events(run);
     } while (now == GI_TRANSCRIBER_WORKS);
@@ -109,12 +108,11 @@ enum gi_transcriber_state step_all(struct run *run)
 
 void transcribe(struct run *run, size_t n, size_t piece)
 {
-    struct glinfer_error err;
     if (!run->t) {
-        must(create(run, &err), &err);
+        must_do(create(run, &err));
     }
     for (size_t at = 0; at < n; at += piece) {
-        must(gi_transcriber_push(run->t, sound + at, n - at < piece ? n - at : piece, &err), &err);
+        must_do(gi_transcriber_push(run->t, sound + at, n - at < piece ? n - at : piece, &err));
         assert_int_equal(step_all(run), GI_TRANSCRIBER_WAITS);
     }
     gi_transcriber_end(run->t);
