@@ -39,8 +39,8 @@
         assert_says((err).message, words);                                                         \
     } while (0)
 
-// Likewise for a call that names the error &err, which is the macro's own. Gives what the call
-// does.
+// Gives the result of a call that has the macro's own error &err; fails the test with the error's
+// message if the result is false.
 #define must_do(call)                                                                              \
     __extension__({                                                                                \
         struct glinfer_error err = {0};                                                            \
@@ -48,6 +48,7 @@
         must(done_, &err);                                                                         \
         done_;                                                                                     \
     })
+// Fails the test unless such a call fails as assert_fails says.
 #define must_fail(call, wanted, words)                                                             \
     do {                                                                                           \
         struct glinfer_error err = {0};                                                            \

@@ -101,7 +101,7 @@ static void change_field(struct gi_vocab *vocab, const char *key, const char *va
 
 void change_vocab(struct gi_vocab *vocab, const char *settings)
 {
-    static char text[512]; // whose parts the vocabulary borrows
+    static char text[512]; // the vocabulary borrows parts of it
     struct gi_text spelled[512];
     const struct gi_vocab before = {.tokens = spelled, .n_tokens = vocab->n_tokens};
     assert_true(vocab->n_tokens <= sizeof(spelled) / sizeof(spelled[0]));
