@@ -1026,8 +1026,8 @@ struct glinfer_transcription_params {
     const char *prompt;     // text before the first window: names, style; NULL: none
     bool carry_prompt;      // before every window
     uint32_t max_context;   // tokens of earlier text before a window; default 448: all that fit
-    uint32_t audio_ctx;     // least positions of 20 ms to encode; default 0: those of the sound,
-                            // at least 384; with fewer the text may repeat itself
+    uint32_t audio_ctx;     // least positions of 20 ms to encode; fewer than the sound and 1 s of
+                            // silence have, or than 384, the default, have no effect
     const char *suppress;   // regular expression (PCRE2) of tokens to leave out; NULL: none
     bool suppress_symbols;  // leaves out tokens that are not speech
     float temperature;      // of the first attempt; default 0: the most likely tokens
@@ -1163,7 +1163,7 @@ struct glinfer_transcript_event {
 // call with the transcription.
 GLINFER_API bool glinfer_transcription_poll(struct glinfer_transcription *transcription,
                                             struct glinfer_transcript_event *event);
-// Returns the milliseconds of sound that have been transcribed.
+// Returns the milliseconds of sound that are done: silence, and speech that was transcribed.
 GLINFER_API uint64_t glinfer_transcription_time(const struct glinfer_transcription *transcription);
 // Drops the sound that is not transcribed; the event DONE follows.
 GLINFER_API void glinfer_transcription_cancel(struct glinfer_transcription *transcription);

@@ -192,10 +192,8 @@ static uint32_t frames_to_encode(const struct gi_transcriber *t, uint64_t n_left
 {
     const uint64_t n_full = 2 * (uint64_t)t->inputs.net->n_audio_ctx;
     const uint64_t rounded = (n_left + SILENCE + GRANULE - 1) / GRANULE * GRANULE;
-    const uint64_t automatic = rounded > LEAST_INPUT ? rounded : LEAST_INPUT;
     const uint64_t given = 2 * (uint64_t)t->params.audio_ctx;
-    const uint64_t asked = given == 0 ? automatic : given > n_left ? given : n_left + n_left % 2;
-    const uint64_t needed = gi_max_u64(asked, 2 * (uint64_t)t->inputs.net->n_seq);
+    const uint64_t needed = gi_max_u64(rounded, gi_max_u64(given, LEAST_INPUT));
     return (uint32_t)(t->params.is_exact || needed > n_full ? n_full : needed);
 }
 
@@ -455,7 +453,17 @@ bool gi_transcriber_poll(struct gi_transcriber *t, struct gi_transcript_event *e
 
 uint64_t gi_transcriber_time(const struct gi_transcriber *t)
 {
-    return gi_time_map_ms(&t->stream.map, t->seek, true, 0);
+    const struct gi_speech_stream *stream = &t->stream;
+    const struct gi_listener *listener = &stream->listener;
+    struct gi_stretch next = {
+        listener->vad ? listener->n_heard : gi_listener_sample_count(listener), 0};
+    if (stream->has_stretch) {
+        next = stream->stretch;
+    } else if (listener->vad) {
+        gi_voice_running(&listener->voice, &next);
+    }
+    const uint64_t waiting = stream->has_sound ? (stream->sound.n_frame - t->seek) * GI_MEL_HOP : 0;
+    return next.begin > waiting ? (next.begin - waiting) * 1000 / GI_MEL_RATE : 0;
 }
 
 void gi_transcriber_cancel(struct gi_transcriber *t)

@@ -26,8 +26,8 @@ struct gi_transcriber_params {
     const char *prompt;    // text before the first window; NULL: none. Not used after creation
     bool carries_prompt;   // puts the prompt before every window
     uint32_t max_context;  // tokens of the prompt and earlier windows before a window
-    // Least positions to encode; 0: those of the sound and 1 s more, at least 384. With tiny.en a
-    // word in 25 may differ from the exact mode's.
+    // Least positions to encode, if they are more than those of the sound and 1 s of silence, and
+    // than 384. With tiny.en a word in 30 differs from the exact mode's.
     uint32_t audio_ctx;
     const char *suppressed;  // regular expression of tokens that are left out; NULL: none. Not
                              // used after creation
@@ -83,7 +83,7 @@ void gi_transcriber_repeat(struct gi_transcriber *transcriber);
 // Takes the oldest event; false if the queue is empty. Its pointers are valid until the next call.
 bool gi_transcriber_poll(struct gi_transcriber *transcriber, struct gi_transcript_event *event);
 
-// Returns the time in ms up to which the sound has been transcribed.
+// Returns the ms of the stream that are done: silence, and speech that has been transcribed.
 uint64_t gi_transcriber_time(const struct gi_transcriber *transcriber);
 
 // Drops all sound that is not transcribed; DONE follows the events that are there.

@@ -546,15 +546,16 @@ static void show_bar(struct cli_bar *bar, enum glinfer_phase phase, int percent)
     static const char empty[] = "........................................";
     const int room = (int)count_columns() - BAR_TEXT_WIDTH;
     const int width = room < BAR_WIDTH ? room : BAR_WIDTH;
+    const char *label = phase == GLINFER_PHASE_PROMPT && bar->work ? bar->work : labels[phase];
     if (is_bar_shown && bar->phase == phase && bar->percent == percent) {
         return;
     }
     if (width >= BAR_MIN_WIDTH) {
         const int n_full = percent * width / 100;
-        fprintf(stderr, "\r\033[K%-18s [%.*s%.*s] %3d %%", labels[phase], n_full, full,
-                width - n_full, empty, percent);
+        fprintf(stderr, "\r\033[K%-18s [%.*s%.*s] %3d %%", label, n_full, full, width - n_full,
+                empty, percent);
     } else {
-        fprintf(stderr, "\r\033[K%s %d %%", labels[phase], percent);
+        fprintf(stderr, "\r\033[K%s %d %%", label, percent);
     }
     fflush(stderr);
     is_bar_shown = true;

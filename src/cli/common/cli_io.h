@@ -86,8 +86,9 @@ struct cli_bar {
     bool is_wanted;
     char waiting[64]; // the text of cli_bar_wait; "": none
     bool may_compile;
-    int percent;  // shown last
-    double shown; // cli_now of the text shown last
+    int percent;      // shown last
+    double shown;     // cli_now of the text shown last
+    const char *work; // the label of GLINFER_PHASE_PROMPT; NULL: "reading the prompt". Borrowed
     enum glinfer_phase phase;
 };
 void cli_bar_init(struct cli_bar *bar);

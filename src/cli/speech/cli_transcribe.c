@@ -78,8 +78,7 @@ static const struct cli_flag flags[] = {
     CLI_SPEECH(best_of, "-bo, --best-of", "N", "texts of an attempt above 0, default %v"),
     CLI_SPEECH(beam_size, "-bs, --beam-size", "N", "beams; default %v: the most likely token"),
     CLI_SPEECH(audio_ctx, "-ac, --audio-ctx", "N",
-               "least positions of 20 ms that are encoded; 0 (default): as the sound needs, 384 "
-               "or more; with fewer a text may be decoded again"),
+               "least positions of 20 ms that are encoded; default %v: those of the sound"),
     CLI_SWITCH(params.is_exact, "--exact",
                "encode 30 s however short the sound is, as whisper.cpp does"),
     CLI_SPEECH(entropy_least, "-et, --entropy-thold", "N",
@@ -150,6 +149,7 @@ static bool start(struct transcribe *self)
     struct glinfer_transcription_params params;
     struct glinfer_error err;
     fill_params(self, &params);
+    self->session.bar.work = "transcribing";
     cli_bar_wait(&self->session.bar, "preparing", true);
     self->transcription = glinfer_transcription_create(self->session.model, &params, &err);
     return cli_bar_end(&self->session.bar, self->transcription, &err);
@@ -407,8 +407,13 @@ static bool run_command(void *user)
 }
 
 static const struct cli_rule rules[] = {
-    CLI_NEEDS("-sow", "-ml"),     CLI_EXCLUDES("--no-vad", "-vm"), CLI_EXCLUDES("-dl", "-l"),
-    CLI_EXCLUDES("--mic", "-ot"), CLI_EXCLUDES("--mic", "-d"),     {0},
+    CLI_NEEDS("-sow", "-ml"),
+    CLI_EXCLUDES("--no-vad", "-vm"),
+    CLI_EXCLUDES("-dl", "-l"),
+    CLI_EXCLUDES("--exact", "-ac"),
+    CLI_EXCLUDES("--mic", "-ot"),
+    CLI_EXCLUDES("--mic", "-d"),
+    {0},
 };
 
 const struct cli_command cli_transcribe_command = {

@@ -39,6 +39,28 @@ TEST(times_of_speech_are_those_of_the_sound)
     fill_sound(NULL);
 }
 
+TEST(time_goes_on_in_silence_while_speech_waits)
+{
+    static const float stretches[][2] = {{2.048F, 3.072F}};
+    struct run run;
+    struct glinfer_error err;
+    struct gi_vad *vad = fake_vad_create();
+    begin(&run, ENGLISH, fake_tell, &cat_story);
+    run.vad = vad;
+    speak(stretches, 1);
+    must(create(&run, &err), &err);
+    must(gi_transcriber_push(run.t, sound, (size_t)50 * RATE, &err), &err);
+    assert_int_equal(step_all(&run), GI_TRANSCRIBER_WAITS);
+    assert_int_equal(run.fake.n_window, 0);
+    assert_in_range(gi_transcriber_time(run.t), 48700, 49000);
+    gi_transcriber_end(run.t);
+    assert_int_equal(step_all(&run), GI_TRANSCRIBER_DONE);
+    assert_int_equal(gi_transcriber_time(run.t), 50000);
+    end(&run);
+    gi_vad_destroy(vad);
+    fill_sound(NULL);
+}
+
 TEST(live_text_is_revised_until_the_voice_ends)
 {
     static const float stretches[][2] = {{1.024F, 3.072F}, {5.12F, 6.144F}};
