@@ -1,7 +1,6 @@
 // A host program that draws by OpenGL ES 3.1 of its own, with odd state and a pending error, and
 // sees whether somebody has touched any of it.
-#ifndef TESTS_EMBED_EGL_HOST_H
-#define TESTS_EMBED_EGL_HOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void egl_host_render(struct egl_host *host);
 void egl_host_remember(struct host_state *state, uint32_t error);
 // Expects the error, and the same state.
 void egl_host_expect(const struct host_state *state, uint32_t error);
-
-#endif

@@ -1,7 +1,6 @@
 // Devices on the EGL of a host program, and calls between whose frames nothing of the host's
 // changes.
-#ifndef TESTS_EMBED_HOST_DEVICE_H
-#define TESTS_EMBED_HOST_DEVICE_H
+#pragma once
 
 #include "tests/embed/egl_host.h"
 #include "tests/golden/fixture/session_fixture.h"
@@ -39,5 +38,3 @@ void answer(struct glinfer_session *session);
 // Group fixtures of cmocka, after egl_host_open.
 int open_host_group(void **state);
 int close_host_group(void **state);
-
-#endif

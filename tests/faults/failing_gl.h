@@ -1,8 +1,7 @@
 // Calls of EGL and OpenGL ES that fail on demand, as a driver without memory fails them: with their
 // error, without an effect. The linker sends the calls of the code under test here: link with the
 // options of FAILING_GL in CMakeLists.txt. Counts the objects that live, too.
-#ifndef TESTS_FAULTS_FAILING_GL_H
-#define TESTS_FAULTS_FAILING_GL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ const char *first_failed_call(void);
 long count_objects(void);
 long count_fences(void);
 long count_contexts(void);
-
-#endif

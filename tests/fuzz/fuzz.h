@@ -1,7 +1,6 @@
 // A fuzz target: one function that takes any bytes, as libFuzzer calls it. fuzz_main.c calls it
 // too.
-#ifndef TESTS_FUZZ_FUZZ_H
-#define TESTS_FUZZ_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                               \
         }                                                                                          \
     } while (0)
-
-#endif

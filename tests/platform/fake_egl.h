@@ -1,7 +1,6 @@
 // Makes a driver look poorer than it is: the platform layer of these tests is linked with --wrap,
 // so that its calls of EGL pass through here. Everything zero: EGL as it is.
-#ifndef GI_TESTS_PLATFORM_FAKE_EGL_H
-#define GI_TESTS_PLATFORM_FAKE_EGL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ struct fake_egl {
 };
 
 extern struct fake_egl fake_egl;
-
-#endif

@@ -1,6 +1,5 @@
 // Opening devices in tests of the platform layer. What fails here fails the test.
-#ifndef GI_TESTS_PLATFORM_FIXTURE_H
-#define GI_TESTS_PLATFORM_FIXTURE_H
+#pragma once
 
 #include "platform/platform.h"
 
@@ -19,5 +18,3 @@ struct gi_platform *open_device(const char *device);
 void assert_refused(const char *device, enum glinfer_status status, const char *words);
 // A compute shader gives its result, unless the default device's kernel only records.
 void assert_computes(struct gi_platform *platform);
-
-#endif

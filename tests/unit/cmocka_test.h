@@ -1,6 +1,5 @@
 // cmocka with the headers that it wants before it.
-#ifndef TESTS_UNIT_CMOCKA_TEST_H
-#define TESTS_UNIT_CMOCKA_TEST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,5 +103,3 @@ static inline int run_listed(CMFixtureFunction group_setup, CMFixtureFunction gr
     return _cmocka_run_group_tests("tests", test_list.tests, test_list.n, group_setup,
                                    group_teardown);
 }
-
-#endif

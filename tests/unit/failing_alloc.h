@@ -1,7 +1,6 @@
 // Allocations that fail on demand. The linker sends the calls of the code under test here: link
 // with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc.
-#ifndef TESTS_UNIT_FAILING_ALLOC_H
-#define TESTS_UNIT_FAILING_ALLOC_H
+#pragma once
 
 // Lets n allocations pass and refuses all after them; -1: none is refused.
 void fail_allocations_after(long n);
@@ -9,5 +8,3 @@ void fail_allocations_after(long n);
 void fail_one_allocation(long n);
 // Returns how many were asked for since the last call of either.
 long count_allocations(void);
-
-#endif

@@ -1,6 +1,5 @@
 // A folder of the test's own, and files in it.
-#ifndef TESTS_UNIT_TEMP_FOLDER_H
-#define TESTS_UNIT_TEMP_FOLDER_H
+#pragma once
 
 #include "tests/unit/cmocka_test.h"
 
@@ -65,5 +64,3 @@ static inline void *read_file(const char *path, size_t *size)
     fclose(file);
     return data;
 }
-
-#endif

@@ -1,6 +1,5 @@
 // Functions that the linker calls in place of others: link with -Wl,--wrap=NAME.
-#ifndef TESTS_UNIT_WRAP_H
-#define TESTS_UNIT_WRAP_H
+#pragma once
 
 #include <stddef.h> // sizes, which most of them take
 
@@ -11,5 +10,3 @@
     type __wrap_##name(__VA_ARGS__);                                                               \
     type __wrap_##name(__VA_ARGS__)
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
-
-#endif

@@ -1,6 +1,5 @@
 // The forms of a product of one row with weights that the cases of the gemv kernels run with.
-#ifndef CASES_GEMV_H
-#define CASES_GEMV_H
+#pragma once
 
 #include "ops/gemv/gemv.h"
 #include "tests/kernel/fixture/kernel_axes.h"
@@ -32,5 +31,3 @@ const char *kt_gemv_form_name(uint32_t form);
 bool kt_gemv_set_form(struct kt_run *run, uint32_t form);
 // Makes a stream with partial sums in a number that depends on n_embd.
 struct gi_stream kt_gemv_stream(struct kt_run *run, uint32_t n_embd, uint32_t n_rot);
-
-#endif

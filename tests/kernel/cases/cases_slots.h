@@ -1,7 +1,6 @@
 // The slots of a joint list in tests: step states at positions of their own, some of which take no
 // part or are done.
-#ifndef CASES_SLOTS_H
-#define CASES_SLOTS_H
+#pragma once
 
 #include "tests/kernel/fixture/kernel_test.h"
 
@@ -28,5 +27,3 @@ bool kt_slots_turn(struct kt_slots *slots, struct kt_run *run);
 // Compares all entries with their references for the live slots (kt_check); expects that the others
 // are left as they are.
 bool kt_slots_check(const struct kt_slots *slots, struct kt_run *run);
-
-#endif

@@ -1,7 +1,6 @@
 // The end of a step in tests: logits with the partial results that gemv_vocab would leave, a ring
 // and grids, shared by the cases of adjust and sample.
-#ifndef CASES_STEP_H
-#define CASES_STEP_H
+#pragma once
 
 #include "ops/sample/sample.h"
 #include "tests/kernel/fixture/kernel_test.h"
@@ -27,5 +26,3 @@ bool kt_step_init(struct kt_run *run, struct kt_step *step, const float *logits,
 struct gi_range kt_step_ring(struct kt_run *run);
 // Replays n steps, the first at position 0 and step 0, without the host in between.
 bool kt_chain(struct kt_run *run, uint32_t n);
-
-#endif

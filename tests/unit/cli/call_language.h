@@ -1,6 +1,5 @@
 // The texts that the grammar of a task allows, and the calls that are read from texts.
-#ifndef CALL_LANGUAGE_H
-#define CALL_LANGUAGE_H
+#pragma once
 
 #include "cli/serve/calls/serve_styles.h"
 #include "glinfer.h"
@@ -30,5 +29,3 @@ const char *call_member(const cJSON *call, const char *name);
 // the whole text.
 void call_expect_growth(const struct serve_call_style *style, const cJSON *tools, const char *text,
                         const cJSON *whole);
-
-#endif

@@ -6,8 +6,7 @@
 //
 // Fields are bytes as they are, but ⏎ is a line end, ⟨FF⟩ a byte in hexadecimal, and ∅ an empty
 // field.
-#ifndef TESTS_UNIT_CASE_FILE_H
-#define TESTS_UNIT_CASE_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ typedef void case_fn(const char *const fields[CASE_MAX_FIELDS]);
 // Calls a function with each case of a kind in tests/unit/data/<file>. Fails the test if the file
 // has none.
 void each_case(const char *file, const char *kind, case_fn *check);
-
-#endif

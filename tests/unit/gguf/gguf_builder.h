@@ -1,7 +1,6 @@
 // Builds GGUF files in memory for tests, field by field, so that a test can write any of them
 // wrong.
-#ifndef TESTS_UNIT_GGUF_BUILDER_H
-#define TESTS_UNIT_GGUF_BUILDER_H
+#pragma once
 
 #include "gguf/gguf.h"
 
@@ -46,5 +45,3 @@ void gguf_tensor(struct gguf_builder *b, const char *name, uint32_t n_dims, cons
 // A sound file with a value of every kind and tensors of three types; its last byte is the last
 // one of the last tensor.
 void gguf_sound_file(struct gguf_builder *b);
-
-#endif

@@ -1,6 +1,5 @@
 // Opens files that gguf_builder.h wrote, for tests of sound files and of refused ones.
-#ifndef TESTS_UNIT_GGUF_OPENED_H
-#define TESTS_UNIT_GGUF_OPENED_H
+#pragma once
 
 #include "tests/unit/gguf/gguf_builder.h"
 
@@ -22,5 +21,3 @@ void assert_refused(struct gguf_builder *b, enum glinfer_status status, const ch
 void assert_bad(struct gguf_builder *b, const char *says); // BAD_FILE
 
 void assert_string_is(struct gi_gguf_string s, const char *expected);
-
-#endif

@@ -1,6 +1,5 @@
 // A vocabulary of twelve tokens with logits that tests of samplers choose from.
-#ifndef TESTS_TWELVE_LOGITS_H
-#define TESTS_TWELVE_LOGITS_H
+#pragma once
 
 #include "sampler/sampler.h"
 
@@ -14,5 +13,3 @@ struct gi_sampler_params plain(void);
 struct gi_sampler_chain *create(const struct gi_sampler_params *params);
 // Returns the choice of the chain from the logits at a position.
 uint32_t apply(struct gi_sampler_chain *chain, uint32_t position);
-
-#endif

@@ -1,6 +1,5 @@
 // Checks of a tokenizer that both kinds of vocabularies share; each fails the test.
-#ifndef TESTS_UNIT_ENCODING_H
-#define TESTS_UNIT_ENCODING_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 
@@ -27,5 +26,3 @@ void expect_bytes(const struct gi_tokenizer *tokenizer, int32_t id, const char *
 // NO_MEMORY until it is done.
 struct gi_tokenizer *create_in_the_end(const struct gi_vocab *vocab);
 void encode_in_the_end(const struct gi_tokenizer *tokenizer, struct gi_text text, int flags);
-
-#endif

@@ -1,7 +1,6 @@
 // A vocabulary of the kind llama for tests: byte tokens, a few pieces with scores, a few special
 // tokens.
-#ifndef TESTS_UNIT_SMALL_SPM_H
-#define TESTS_UNIT_SMALL_SPM_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 
@@ -43,5 +42,3 @@ struct small_spm {
 };
 
 void small_spm_init(struct small_spm *small);
-
-#endif

@@ -1,6 +1,5 @@
 // A vocabulary of the kind gpt2 for tests: all bytes, a few merges, a few special tokens.
-#ifndef TESTS_UNIT_SMALL_VOCAB_H
-#define TESTS_UNIT_SMALL_VOCAB_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 
@@ -43,5 +42,3 @@ void small_vocab_set_bos(struct small_vocab *small);
 bool small_vocab_begins_once(const struct gi_tokenizer *tokenizer,
                              const struct glinfer_message *message);
 struct gi_text small_text(const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 // The microphone: raw samples of 16 bits, mono, 16,000 a second, from standard input, from ALSA's
 // arecord, or from a file that is played in real time. Never blocks. One thread uses it.
-#ifndef KIOSK_EAR_H
-#define KIOSK_EAR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ const char *ear_open(struct ear *ear, const char *name);
 // Reads the samples that are there, at most `capacity`. Sets *is_ended at the end of the sound.
 size_t ear_read(struct ear *ear, float *samples, size_t capacity, bool *is_ended);
 void ear_close(struct ear *ear);
-
-#endif

@@ -1,7 +1,6 @@
 // The frames of a sign: draws a frame at each tick, lets the program work until the next tick, and
 // counts late frames. Only the thread that called frames_open may use them.
-#ifndef KIOSK_FRAMES_H
-#define KIOSK_FRAMES_H
+#pragma once
 
 #include "sign.h"
 #include "timing.h"
@@ -39,5 +38,3 @@ void frames_report(struct frames *frames);
 // Writes the pictures. Returns false if a file cannot be written, with the reason on stderr.
 bool frames_write(struct frames *frames);
 void frames_close(struct frames *frames);
-
-#endif

@@ -2,8 +2,7 @@
 // the card's descriptor, its GBM device and the surface that is rendered into; nobody else may be
 // the card's master meanwhile, so neither a desktop nor another kiosk. One thread at a time uses
 // it.
-#ifndef KIOSK_SCREEN_H
-#define KIOSK_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ bool screen_is_ready(struct screen *screen);
 const char *screen_show(struct screen *screen);
 // Gives the output back what it showed before. EGL has to be done with the surface.
 void screen_close(struct screen *screen);
-
-#endif

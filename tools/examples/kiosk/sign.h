@@ -2,8 +2,7 @@
 // screen if there is one. It
 // owns an EGL display and a context of OpenGL ES 3.0, and leaves the context current in the thread
 // that opened it; all functions are called by that thread.
-#ifndef KIOSK_SIGN_H
-#define KIOSK_SIGN_H
+#pragma once
 
 #include "screen.h"
 
@@ -38,5 +37,3 @@ const char *sign_show(struct sign *sign, struct screen *screen);
 // Reads the picture back: (SIGN_HEIGHT, SIGN_WIDTH, 4) bytes, the lowest row first.
 void sign_read(struct sign *sign, uint8_t *rgba);
 void sign_close(struct sign *sign);
-
-#endif

@@ -1,7 +1,6 @@
 // The clock, and lists of durations that are shown as a histogram. A list owns its memory; one
 // thread at a time uses it.
-#ifndef KIOSK_TIMING_H
-#define KIOSK_TIMING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ double durations_share(const struct durations *durations, double ms);
 // Sorts them, and prints the quantiles and a line for each bin that has any.
 void durations_print(struct durations *durations, const char *title);
 void durations_finish(struct durations *durations);
-
-#endif
