@@ -7,7 +7,7 @@ set -euo pipefail
 build=$1 model=$2 chat=$3 command=$4 serve_tests=$5
 scratch=$build/examples_test
 mkdir -p "$scratch"
-rm -f "$scratch"/*
+rm -rf "${scratch:?}"/*
 
 die() { printf 'examples: %s\n' "$*" >&2; exit 1; }
 
@@ -68,6 +68,13 @@ for line in '^> w[0-9]+' '^frames missed: [0-9]+ of 240 at 60 Hz$' '^durations o
     grep -qaE "$line" "$scratch/out.txt" || die "voice printed no line like $line"
 done
 [ -s "$scratch/voice-3.png" ] || die "voice wrote no picture"
+
+# A recorder that is blocked, since its pipe is full, ends too.
+mkdir -p "$scratch/bin"
+printf '#!/bin/sh\ntrap exit TERM\ncat /dev/zero\n' >"$scratch/bin/arecord"
+chmod +x "$scratch/bin/arecord"
+PATH=$scratch/bin:$PATH run voice -m "$model" --speech-model "$scratch/whisper.bin" --sound mic --seconds 1 --fps 4
+grep -q '^heard: 0 utterances in [0-9.]*[1-9]' "$scratch/out.txt" || die "voice hears no microphone"
 
 for card in /dev/null "$scratch/no-card"; do
     ! "$build/kiosk" -m "$model" --kms "$card" 2>"$scratch/err.txt" || die "kiosk shows something on $card"

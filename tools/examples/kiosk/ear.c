@@ -102,12 +102,12 @@ size_t ear_read(struct ear *ear, float *samples, size_t capacity, bool *is_ended
 
 void ear_close(struct ear *ear)
 {
+    if (ear->fd >= 0) {
+        close(ear->fd); // before the wait: a recorder that writes to a full pipe does not end
+    }
     if (ear->recorder > 0) {
         kill(ear->recorder, SIGTERM);
         waitpid(ear->recorder, NULL, 0);
-    }
-    if (ear->fd >= 0) {
-        close(ear->fd);
     }
     *ear = (struct ear){.fd = -1};
 }
