@@ -44,7 +44,8 @@ static bool warm(const struct gi_list_source *source, uint32_t index,
 static bool seal(const struct gi_list_source *source, uint32_t i, struct gi_dispatch_table **list,
                  struct gi_executor **executor, struct glinfer_error *err)
 {
-    const bool is_late = gi_gpu_quirks(source->tested.recorder->gpu) & GI_QUIRK_LATE_COMPILE;
+    const bool is_late = gi_gpu_quirks(source->tested.recorder->gpu) &
+                         (GI_QUIRK_LATE_COMPILE | GI_QUIRK_LATE_BINARY);
     struct gi_dispatch_table *own = *list;
     if (!gi_dispatch_table_seal(own, err)) {
         return false;

@@ -21,6 +21,7 @@ enum gi_quirk {
     GI_QUIRK_NO_COUNT = 1 << 11,   // dispatches that ran are not counted (dispatch/run_count.h)
     // Subgroups as the device's class has them, made up of shared memory (program/glsl_shuffle.h).
     GI_QUIRK_SHARED_SHUFFLES = 1 << 12,
+    GI_QUIRK_LATE_BINARY = 1 << 13, // compiles a program from the cache at its first dispatch
 };
 
 // Returns the flags of all rows that fit GL_RENDERER and GL_VERSION: those built in, then those of

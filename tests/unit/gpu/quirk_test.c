@@ -13,7 +13,7 @@ TEST(drivers_that_compile_late_are_known)
                      gi_quirks_find("llvmpipe", mesa, ""));
     assert_int_equal(gi_quirks_find(V3D, ""), GI_QUIRK_LATE_COMPILE);
     assert_int_equal(gi_quirks_find("NVIDIA H200", "OpenGL ES 3.2 NVIDIA 580.159.04", ""),
-                     GI_QUIRK_NO_COUNT);
+                     GI_QUIRK_NO_COUNT | GI_QUIRK_LATE_BINARY);
     assert_int_equal(gi_quirks_find("Mali-G52", "OpenGL ES 3.2 v1.r32p1", ""), 0);
 }
 
