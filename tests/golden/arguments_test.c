@@ -52,6 +52,13 @@ static int n_rows;
 static size_t n;
 static float result[4];
 static struct glinfer_prob top[4];
+static struct glinfer_device_rates rates = {.struct_size = sizeof(rates)};
+static struct glinfer_model_info model_info = {.struct_size = sizeof(model_info)};
+static struct glinfer_event event = {.struct_size = sizeof(event)};
+static struct glinfer_session *sessions[17];
+
+// Parameters with fields that are wrong.
+#define GIVE(type, ...) &(struct glinfer_##type##_params)PARAMS(type, __VA_ARGS__)
 
 static void ignore_tested(void *user, const struct glinfer_tested *tested)
 {
@@ -62,14 +69,12 @@ static void ignore_tested(void *user, const struct glinfer_tested *tested)
 
 REFUSED_WITH("struct_size", glinfer_device_create, (&params, err),
              WITH(glinfer_device_params, params, params.struct_size = 12))
-REFUSED_WITH("struct_size", glinfer_device_create, (&params, err),
-             struct glinfer_device_params params = {0})
-REFUSED_WITH("device is NULL", glinfer_device_measure, (NULL, &rates, err),
-             struct glinfer_device_rates rates = {.struct_size = sizeof(rates)})
+REFUSED("struct_size", glinfer_device_create, (&(struct glinfer_device_params){0}, err))
+REFUSED("device is NULL", glinfer_device_measure, (NULL, &rates, err))
 REFUSED("device is NULL", glinfer_device_recover, (NULL, NULL, NULL, err))
 REFUSED("rates is NULL", glinfer_device_measure, (f->tiny.device, NULL, err))
-REFUSED_WITH("struct_size", glinfer_device_measure, (f->tiny.device, &rates, err),
-             struct glinfer_device_rates rates = {0})
+REFUSED("struct_size", glinfer_device_measure,
+        (f->tiny.device, &(struct glinfer_device_rates){0}, err))
 REFUSED("device is NULL", glinfer_device_set_host, (NULL, NULL, err))
 REFUSED("host is NULL", glinfer_device_set_host, (f->tiny.device, NULL, err))
 REFUSED("device is NULL", glinfer_device_reset_tuning, (NULL, err))
@@ -87,28 +92,22 @@ IGNORED(glinfer_device_tuning, return glinfer_device_tuning(NULL, NULL, NULL) ==
 
 //-- model -----------------------------------------------------------------------------------------
 
-REFUSED_WITH("path is NULL", glinfer_model_inspect, (&params, &info, err),
-             WITH(glinfer_model_params, params, );
-             struct glinfer_model_info info = {.struct_size = sizeof(info)})
-REFUSED_WITH("path is NULL", glinfer_model_inspect, (NULL, &info, err),
-             struct glinfer_model_info info = {.struct_size = sizeof(info)})
-REFUSED_WITH("info is NULL", glinfer_model_inspect, (&params, NULL, err),
-             WITH(glinfer_model_params, params, params.path = "a model"))
-REFUSED_WITH("type_k is 26", glinfer_model_inspect, (&params, &info, err),
-             WITH(glinfer_model_params, params, params.path = "a model");
-             params.type_k = (enum glinfer_cache_type)26;
-             struct glinfer_model_info info = {.struct_size = sizeof(info)})
-REFUSED_WITH("device is NULL", glinfer_model_load, (NULL, &params, err),
-             WITH(glinfer_model_params, params, params.path = "a model"))
+REFUSED_WITH("path is NULL", glinfer_model_inspect, (&params, &model_info, err),
+             WITH(glinfer_model_params, params, ))
+REFUSED("path is NULL", glinfer_model_inspect, (NULL, &model_info, err))
+REFUSED("info is NULL", glinfer_model_inspect, (GIVE(model, .path = "a model"), NULL, err))
+REFUSED("type_k is 26", glinfer_model_inspect,
+        (GIVE(model, .path = "a model", .type_k = (enum glinfer_cache_type)26), &model_info, err))
+REFUSED("device is NULL", glinfer_model_load, (NULL, GIVE(model, .path = "a model"), err))
 REFUSED_WITH(": path is NULL", glinfer_model_load, (f->tiny.device, &params, err),
              WITH(glinfer_model_params, params, ))
 REFUSED("path is NULL", glinfer_model_load, (f->tiny.device, NULL, err))
 REFUSED_WITH("struct_size", glinfer_model_load, (f->tiny.device, &params, err),
              WITH(glinfer_model_params, params, params.path = "a model");
              params.struct_size = offsetof(struct glinfer_model_params, path) + 4)
-REFUSED_WITH("type_v is ", glinfer_model_load, (f->tiny.device, &params, err),
-             WITH(glinfer_model_params, params, params.path = "a model");
-             params.type_v = (enum glinfer_cache_type) - 1)
+REFUSED("type_v is ", glinfer_model_load,
+        (f->tiny.device, GIVE(model, .path = "a model", .type_v = (enum glinfer_cache_type) - 1),
+         err))
 
 IGNORED(glinfer_model_describe, struct glinfer_model_info info = {.struct_size = sizeof(info)};
         glinfer_model_describe(NULL, &info); return info.n_layer == 0)
@@ -153,8 +152,7 @@ REFUSED("n is NULL", glinfer_chat_tokenize_json, (f->tokenizer, &chat_json, NULL
 REFUSED("grammar is NULL", glinfer_grammar_check, (NULL, err))
 REFUSED_WITH("neither was", glinfer_grammar_check, (&grammar, err),
              WITH(glinfer_grammar, grammar, ))
-REFUSED_WITH("struct_size", glinfer_grammar_check, (&grammar, err),
-             struct glinfer_grammar grammar = {0})
+REFUSED("struct_size", glinfer_grammar_check, (&(struct glinfer_grammar){0}, err))
 REFUSED_WITH("line 1", glinfer_grammar_check, (&grammar, err),
              WITH(glinfer_grammar, grammar, grammar.gbnf = "root ::= \"a"))
 
@@ -171,29 +169,21 @@ IGNORED(glinfer_tokenizer_destroy, glinfer_tokenizer_destroy(NULL);
 REFUSED("model is NULL", glinfer_session_create, (NULL, NULL, err))
 REFUSED_WITH("struct_size", glinfer_session_create, (f->tiny.model, &params, err),
              WITH(glinfer_session_params, params, params.struct_size--))
-REFUSED_WITH(": type_k is 53", glinfer_session_create, (f->tiny.model, &params, err),
-             WITH(glinfer_session_params, params, );
-             params.type_k = (enum glinfer_cache_type)53)
-REFUSED_WITH("type_v is ", glinfer_session_create, (f->tiny.model, &params, err),
-             WITH(glinfer_session_params, params, );
-             params.type_v = (enum glinfer_cache_type) - 1)
-REFUSED_WITH("precision is 3", glinfer_session_create, (f->tiny.model, &params, err),
-             WITH(glinfer_session_params, params, );
-             params.precision = (enum glinfer_precision)3)
+REFUSED(": type_k is 53", glinfer_session_create,
+        (f->tiny.model, GIVE(session, .type_k = (enum glinfer_cache_type)53), err))
+REFUSED("type_v is ", glinfer_session_create,
+        (f->tiny.model, GIVE(session, .type_v = (enum glinfer_cache_type) - 1), err))
+REFUSED("precision is 3", glinfer_session_create,
+        (f->tiny.model, GIVE(session, .precision = (enum glinfer_precision)3), err))
 REFUSED_WITH("struct_size", glinfer_session_create, (f->tiny.model, &params, err),
              struct glinfer_generate_params expected = {0};
              WITH(glinfer_session_params, params, params.expected = &expected))
-REFUSED_WITH("model is NULL", glinfer_sessions_create, (NULL, NULL, 2, sessions, err),
-             struct glinfer_session *sessions[2])
+REFUSED("model is NULL", glinfer_sessions_create, (NULL, NULL, 2, sessions, err))
 REFUSED("sessions is NULL", glinfer_sessions_create, (f->tiny.model, NULL, 2, NULL, err))
-REFUSED_WITH("0 sessions", glinfer_sessions_create, (f->tiny.model, NULL, 0, sessions, err),
-             struct glinfer_session *sessions[1])
-REFUSED_WITH("17 sessions", glinfer_sessions_create, (f->tiny.model, NULL, 17, sessions, err),
-             struct glinfer_session *sessions[17])
-REFUSED_WITH("context", glinfer_session_create, (f->tiny.model, &params, err),
-             WITH(glinfer_session_params, params, params.n_ctx = UINT32_MAX))
-REFUSED_WITH("batch of 513", glinfer_session_create, (f->tiny.model, &params, err),
-             WITH(glinfer_session_params, params, params.n_batch = 513))
+REFUSED("0 sessions", glinfer_sessions_create, (f->tiny.model, NULL, 0, sessions, err))
+REFUSED("17 sessions", glinfer_sessions_create, (f->tiny.model, NULL, 17, sessions, err))
+REFUSED("context", glinfer_session_create, (f->tiny.model, GIVE(session, .n_ctx = UINT32_MAX), err))
+REFUSED("batch of 513", glinfer_session_create, (f->tiny.model, GIVE(session, .n_batch = 513), err))
 
 REFUSED_WITH("session is NULL", glinfer_generate, (NULL, &params, NULL, err),
              const struct glinfer_generate_params params = ask(prompt, 2, 1, NULL))
@@ -226,20 +216,17 @@ REFUSED_WITH("min_p", glinfer_generate, (f->session, &params, NULL, err),
              params.temperature = 1.0F; params.min_p = NAN)
 REFUSED("session is NULL", glinfer_begin, (NULL, NULL, err))
 REFUSED("prompt has no tokens", glinfer_begin, (f->session, NULL, err))
-REFUSED_WITH("device is NULL", glinfer_step, (NULL, 1000, &event, err),
-             struct glinfer_event event = {.struct_size = sizeof(event)})
+REFUSED("device is NULL", glinfer_step, (NULL, 1000, &event, err))
 REFUSED("event is NULL", glinfer_step, (f->tiny.device, 1000, NULL, err))
-REFUSED_WITH("struct_size", glinfer_step, (f->tiny.device, 1000, &event, err),
-             struct glinfer_event event = {0})
-REFUSED_WITH("no session", glinfer_step, (f->tiny.device, 1000, &event, err),
-             struct glinfer_event event = {.struct_size = sizeof(event)})
+REFUSED("struct_size", glinfer_step, (f->tiny.device, 1000, &(struct glinfer_event){0}, err))
+REFUSED("no session", glinfer_step, (f->tiny.device, 1000, &event, err))
 ROW("device is NULL", glinfer_device_fd, return glinfer_device_fd(NULL, err) < 0)
 REFUSED_WITH("context_full is 3", glinfer_generate, (f->session, &params, NULL, err),
              struct glinfer_generate_params params = ask(prompt, 2, 1, NULL);
              params.context_full = (enum glinfer_context_full)3)
 REFUSED("session is NULL", glinfer_session_prepare, (NULL, NULL, NULL, err))
-REFUSED_WITH("struct_size", glinfer_session_prepare, (f->session, NULL, &prepared, err),
-             struct glinfer_prepared prepared = {0})
+REFUSED("struct_size", glinfer_session_prepare,
+        (f->session, NULL, &(struct glinfer_prepared){0}, err))
 REFUSED("session is NULL", glinfer_score, (NULL, prompt, 4, result, err))
 REFUSED("ids is NULL", glinfer_score, (f->session, NULL, 4, result, err))
 REFUSED("logprobs is NULL", glinfer_score, (f->session, prompt, 4, NULL, err))
@@ -296,8 +283,7 @@ REFUSED("session is NULL", glinfer_selftest, (NULL, ignore_tested, NULL, err))
 REFUSED("each is NULL", glinfer_selftest, (f->session, NULL, NULL, err))
 REFUSED_WITH("session is NULL", glinfer_profile, (NULL, NULL, &stats, err),
              struct glinfer_profile_stats stats = {.struct_size = sizeof(stats)})
-REFUSED_WITH("struct_size", glinfer_profile, (f->session, NULL, &stats, err),
-             struct glinfer_profile_stats stats = {0})
+REFUSED("struct_size", glinfer_profile, (f->session, NULL, &(struct glinfer_profile_stats){0}, err))
 REFUSED("session is NULL", glinfer_tune, (NULL, NULL, NULL, err))
 REFUSED_WITH("struct_size", glinfer_tune, (f->session, &params, NULL, err),
              WITH(glinfer_tune_params, params, params.struct_size = 4))

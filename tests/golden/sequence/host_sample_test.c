@@ -312,11 +312,10 @@ TEST(samplers_may_come_with_the_rest)
 {
     struct glinfer_samplers samplers = defaults();
     struct answer answer = {0};
-    struct glinfer_error err = {0};
     SESSION *session = open_session(*state, 1, 128, 0);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_TOKENS, &answer);
     answer.cancel = session;
-    assert_false(glinfer_generate(session, &params, NULL, &err));
+    must_fail(glinfer_generate(session, &params, NULL, &err), CANCELLED, "");
     assert_int_equal(answer.n, 2);
     answer.cancel = NULL;
     samplers.presence_penalty = 1e6f;

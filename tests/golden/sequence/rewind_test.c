@@ -93,13 +93,12 @@ TEST(a_prompt_that_was_cancelled_leaves_nothing_behind)
 {
     SESSION *session = open_session(*state, 0, 128, 4);
     SESSION *fresh = open_session(*state, 0, 128, 4);
-    struct glinfer_error err;
     struct answer answer, want;
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &answer);
     generate(session, prompt, N_FIRST, &answer);
     generate(fresh, prompt, N_FIRST, &want);
     params.progress = stop_late;
-    assert_false(glinfer_generate(session, &params, NULL, &err));
+    must_fail(glinfer_generate(session, &params, NULL, &err), CANCELLED, "");
     generate(session, prompt + 1, N_PROMPT - 1, &answer);
     generate(fresh, prompt + 1, N_PROMPT - 1, &want);
     assert_same(&want, &answer);
@@ -127,7 +126,6 @@ TEST(a_cancelled_retry_leaves_no_state_that_is_wrong)
 {
     SESSION *session = open_session(*state, 0, 128, 4);
     SESSION *fresh = open_session(*state, 0, 128, 4);
-    struct glinfer_error err;
     struct answer answer, want;
     size_t n;
     generate(session, prompt, 4, &answer);
@@ -139,7 +137,7 @@ TEST(a_cancelled_retry_leaves_no_state_that_is_wrong)
     assert_int_equal(glinfer_session_rewind(fresh, n), n);
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, &answer);
     params.progress = stop_at_prompt;
-    assert_false(glinfer_generate(session, &params, NULL, &err));
+    must_fail(glinfer_generate(session, &params, NULL, &err), CANCELLED, "");
     generate(session, prompt + 1, N_PROMPT - 1, &answer);
     generate(fresh, prompt + 1, N_PROMPT - 1, &want);
     assert_same(&want, &answer);

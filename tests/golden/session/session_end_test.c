@@ -2,12 +2,9 @@
 // good for the next. Runs on a tiny model; exits 77 without a device.
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/session_fixture.h"
-#include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 static void expect_refusal(struct glinfer_session *session,
                            const struct glinfer_generate_params *params, enum glinfer_status status)
@@ -20,52 +17,29 @@ static void expect_refusal(struct glinfer_session *session,
 
 //-- a file that is refused ------------------------------------------------------------------------
 
-static void copy_file(const char *from, const char *to)
-{
-    static char bytes[1 << 20];
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    assert_true(in && out);
-    for (size_t n; (n = fread(bytes, 1, sizeof(bytes), in)) > 0;) {
-        assert_int_equal(fwrite(bytes, 1, n, out), n);
-    }
-    fclose(in);
-    assert_int_equal(fclose(out), 0);
-}
-
-// Takes a row from the embedding in the file's directory: name, number of dimensions, width, rows.
-static void take_row(const char *path)
-{
-    static char bytes[1 << 20];
-    static const char name[] = "token_embd.weight";
-    FILE *file = fopen(path, "r+b");
-    assert_non_null(file);
-    const size_t size = fread(bytes, 1, sizeof(bytes), file);
-    const char *found = memmem(bytes, size, name, strlen(name));
-    assert_non_null(found);
-    uint64_t rows;
-    const char *at = found + strlen(name) + 4 + 8;
-    memcpy(&rows, at, sizeof(rows));
-    rows--;
-    assert_int_equal(fseek(file, at - bytes, SEEK_SET), 0);
-    assert_int_equal(fwrite(&rows, sizeof(rows), 1, file), 1);
-    assert_int_equal(fclose(file), 0);
-}
-
+// The embedding lacks a row by the file's directory: name, number of dimensions, width, rows.
 TEST(what_loading_refuses_is_not_called_supported)
 {
+    static const char name[] = "token_embd.weight";
     struct tiny_model *f = *state;
-    char path[] = "/tmp/glinfer-vocabulary-XXXXXX";
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
     struct glinfer_error err = {0};
-    const int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
-    copy_file(test_data("data/models/tiny-q4_0.gguf"), path);
-    take_row(path);
-    const struct glinfer_model_params params = PARAMS(model, .path = path);
+    uint64_t rows;
+    size_t size;
+    char *bytes = read_file(test_data("data/models/tiny-q4_0.gguf"), &size);
+    char *at = memmem(bytes, size, name, strlen(name));
+    assert_non_null(at);
+    at += strlen(name) + 4 + 8;
+    memcpy(&rows, at, sizeof(rows));
+    rows--;
+    memcpy(at, &rows, sizeof(rows));
+    assert_int_equal(make_temp_folder(state), 0);
+    const struct glinfer_model_params params = PARAMS(model, .path = temp_path("vocabulary"));
+    write_file(params.path, bytes, size);
+    free(bytes);
     assert_null(glinfer_model_load(f->device, &params, &err));
     assert_true(glinfer_model_inspect(&params, &info, NULL));
-    unlink(path);
+    remove_temp_folder(state);
     assert_false(info.is_supported);
     assert_string_equal(info.refusal, err.message);
 }

@@ -202,23 +202,20 @@ TEST(misuse_is_refused)
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 0, 256, 8);
     struct glinfer_event event = {.struct_size = sizeof(event)};
-    struct glinfer_error err = {0};
     const struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, NULL);
     float logprobs[N_PROMPT];
     size_t size;
-    assert_fails(glinfer_step(f->device, 1000, &event, &err), err, INVALID_ARGUMENT, "");
+    must_fail(glinfer_step(f->device, 1000, &event, &err), INVALID_ARGUMENT, "");
     assert_null(event.session);
     glinfer_end(session);
     must_begin(session, params);
-    assert_fails(glinfer_begin(session, &params, &err), err, INVALID_ARGUMENT, "");
-    assert_fails(glinfer_generate(session, &params, NULL, &err), err, INVALID_ARGUMENT, "");
-    assert_fails(glinfer_score(session, prompt, N_PROMPT, logprobs, &err), err, INVALID_ARGUMENT,
-                 "");
-    assert_fails(glinfer_session_save_memory(session, NULL, 0, &size, &err), err, INVALID_ARGUMENT,
-                 "");
+    must_fail(glinfer_begin(session, &params, &err), INVALID_ARGUMENT, "");
+    must_fail(glinfer_generate(session, &params, NULL, &err), INVALID_ARGUMENT, "");
+    must_fail(glinfer_score(session, prompt, N_PROMPT, logprobs, &err), INVALID_ARGUMENT, "");
+    must_fail(glinfer_session_save_memory(session, NULL, 0, &size, &err), INVALID_ARGUMENT, "");
     must_step(f, 1000);
     glinfer_session_destroy(&session); // in the middle of its answer
-    assert_false(glinfer_step(f->device, 1000, &event, &err));
+    must_fail(glinfer_step(f->device, 1000, &event, &err), INVALID_ARGUMENT, "");
 }
 
 // A blocking answer that ends inside a chain, whose last steps the GPU leaves out, does not disturb
@@ -284,17 +281,16 @@ TEST(a_callback_destroys_its_session)
     struct tiny_model *f = *state;
     struct glinfer_session *session = open_session(f, 4, 256, 8);
     struct glinfer_event event = {.struct_size = sizeof(event)};
-    struct glinfer_error err = {0};
     struct glinfer_generate_params params = ask(prompt, N_PROMPT, N_ANSWER, NULL);
     params.on_token = destroy_session;
     params.token_user = &session;
-    assert_true(glinfer_begin(session, &params, &err));
+    must_do(glinfer_begin(session, &params, &err));
     while (session) {
         event = must_step(f, 1000);
     }
     assert_null(event.session);
     assert_int_equal(event.kind, GLINFER_EVENT_NONE);
-    assert_false(glinfer_step(f->device, 1000, &event, &err));
+    must_fail(glinfer_step(f->device, 1000, &event, &err), INVALID_ARGUMENT, "");
 }
 
 static bool end_session(void *user, const struct glinfer_token *token)

@@ -1,7 +1,7 @@
 // Tests a terminal that answers, messages and the progress bar share.
 #include "cli/common/cli_io.h"
 #include "cli/flags/cli_text_file.h"
-#include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -166,13 +166,11 @@ TEST(files_are_read_without_their_byte_order_mark)
         {"a\xEF\xBB\xBF", "a\xEF\xBB\xBF"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char path[] = "/tmp/glinfer-XXXXXX", why[256];
+        const char *path = temp_path("text");
+        char why[256];
         const char *text = NULL, *line = NULL;
         struct cli_bytes bytes;
-        const int file = mkstemp(path);
-        assert_true(file >= 0);
-        assert_int_equal(write(file, cases[i][0], strlen(cases[i][0])), strlen(cases[i][0]));
-        close(file);
+        write_file(path, cases[i][0], strlen(cases[i][0]));
         assert_true(cli_read_all(path, &bytes));
         assert_true(cli_parse_text_file(path, &text, why, sizeof(why)));
         assert_true(cli_parse_line_file(path, &line, why, sizeof(why)));
@@ -183,8 +181,7 @@ TEST(files_are_read_without_their_byte_order_mark)
         cli_bytes_finish(&bytes);
         free((char *)text);
         free((char *)line);
-        unlink(path);
     }
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(make_temp_folder, remove_temp_folder)

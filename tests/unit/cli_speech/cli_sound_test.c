@@ -91,13 +91,12 @@ static bool read_all(struct cli_sound *sound, char note[640], struct glinfer_err
 }
 
 // Checks that a sound is the tone, and lasts one second.
-static void check_tone(struct cli_sound *sound, struct glinfer_error *err, size_t slack)
+static void check_tone(struct cli_sound *sound, size_t slack)
 {
     char note[640];
     double energy = 0;
     size_t n_rise = 0;
-    must(sound, err);
-    must(read_all(sound, note, err), err);
+    must_do(read_all(sound, note, &err));
     assert_string_equal(note, "");
     assert_in_range(all.count, GLINFER_SPEECH_RATE - slack, GLINFER_SPEECH_RATE + slack);
     for (size_t i = 4000; i < 12000; i++) {
@@ -132,19 +131,17 @@ static const struct {
 TEST(files_uploads_and_streams_of_every_format_become_16_khz_mono)
 {
     static unsigned char bytes[1 << 22];
-    struct glinfer_error err;
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
         print_message("%s\n", formats[i].name);
         write_tone(formats[i].format, formats[i].rate, formats[i].n_channels);
         const size_t size = read_bytes(bytes, sizeof(bytes));
-        struct cli_sound *sound = cli_sound_open(path, NULL, &err);
-        must(sound, &err);
+        struct cli_sound *sound = must_do(cli_sound_open(path, NULL, &err));
         assert_true(fabs(cli_sound_seconds(sound) - 1) < 0.1);
         assert_true(cli_sound_is_ready(sound));
-        check_tone(sound, &err, formats[i].slack);
-        check_tone(cli_sound_open_memory("upload", bytes, size, &err), &err, formats[i].slack);
+        check_tone(sound, formats[i].slack);
+        check_tone(must_do(cli_sound_open_memory("upload", bytes, size, &err)), formats[i].slack);
         if (formats[i].is_piped) {
-            check_tone(open_stream(bytes, size, 7777, NULL, &err), &err, formats[i].slack);
+            check_tone(must_do(open_stream(bytes, size, 7777, NULL, &err)), formats[i].slack);
         }
     }
 }
@@ -167,7 +164,6 @@ TEST(raw_samples_come_in_every_encoding)
         {"A_LAW", SF_FORMAT_ALAW},
     };
     static unsigned char bytes[1 << 21];
-    struct glinfer_error err;
     for (size_t i = 0; i < sizeof(encodings) / sizeof(encodings[0]); i++) {
         struct cli_pcm pcm = {.rate = 48000, .n_channels = 2};
         print_message("%s\n", encodings[i].name);
@@ -175,8 +171,8 @@ TEST(raw_samples_come_in_every_encoding)
         write_tone(SF_FORMAT_RAW | encodings[i].format, 48000, 2);
         const size_t size = read_bytes(bytes, sizeof(bytes));
         assert_int_equal(size, 48000 * 2 * cli_pcm_width(&pcm));
-        check_tone(cli_sound_open(path, &pcm, &err), &err, 2);
-        check_tone(open_stream(bytes, size, 12347, &pcm, &err), &err, 2);
+        check_tone(must_do(cli_sound_open(path, &pcm, &err)), 2);
+        check_tone(must_do(open_stream(bytes, size, 12347, &pcm, &err)), 2);
     }
     struct cli_pcm pcm = {0};
     assert_false(cli_pcm_set_encoding(&pcm, "s16"));
@@ -186,23 +182,21 @@ TEST(raw_samples_come_in_every_encoding)
 TEST(a_stream_without_a_header_is_what_arecord_writes)
 {
     static unsigned char bytes[40000];
-    struct glinfer_error err;
     write_tone(SF_FORMAT_RAW | SF_FORMAT_PCM_16, 16000, 1);
     const size_t size = read_bytes(bytes, sizeof(bytes));
-    check_tone(open_stream(bytes, size, 4096, NULL, &err), &err, 0);
+    check_tone(must_do(open_stream(bytes, size, 4096, NULL, &err)), 0);
     bytes[size] = 1; // half a sample
-    check_tone(open_stream(bytes, size + 1, 333, NULL, &err), &err, 0);
+    check_tone(must_do(open_stream(bytes, size + 1, 333, NULL, &err)), 0);
 }
 
 TEST(standard_input_is_a_stream)
 {
-    struct glinfer_error err;
     const int kept = dup(STDIN_FILENO);
     write_tone(SF_FORMAT_WAV | SF_FORMAT_PCM_16, 44100, 2);
     const int fd = open(path, O_RDONLY);
     assert_true(dup2(fd, STDIN_FILENO) >= 0);
     close(fd);
-    check_tone(cli_sound_open("-", NULL, &err), &err, 2);
+    check_tone(must_do(cli_sound_open("-", NULL, &err)), 2);
     dup2(kept, STDIN_FILENO);
     close(kept);
 }
@@ -211,15 +205,14 @@ TEST(a_length_in_a_stream_that_lies_does_not_matter)
 {
     static unsigned char bytes[40000];
     static const uint32_t sizes[] = {0, UINT32_MAX, 0x7FFFFFFF, 0x80000000};
-    struct glinfer_error err;
     write_tone(SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1);
     const size_t size = read_bytes(bytes, sizeof(bytes));
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         memcpy(bytes + 40, &sizes[i], 4);
         memcpy(bytes + 4, &sizes[i], 4);
-        check_tone(open_stream(bytes, size, 1000, NULL, &err), &err, 0);
+        check_tone(must_do(open_stream(bytes, size, 1000, NULL, &err)), 0);
         write_bytes(bytes, size);
-        check_tone(cli_sound_open(path, NULL, &err), &err, 0);
+        check_tone(must_do(cli_sound_open(path, NULL, &err)), 0);
     }
 }
 
@@ -227,14 +220,13 @@ TEST(chunks_around_the_sound_of_a_stream_are_skipped)
 {
     static unsigned char bytes[40000], joined[40000];
     static const char before[14] = "LIST\5\0\0\0notes", after[14] = "LIST\6\0\0\0notesx";
-    struct glinfer_error err;
     write_tone(SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1);
     const size_t size = read_bytes(bytes, sizeof(bytes));
     memcpy(joined, bytes, 12);
     memcpy(joined + 12, before, sizeof(before));
     memcpy(joined + 26, bytes + 12, size - 12);
     memcpy(joined + 14 + size, after, sizeof(after));
-    check_tone(open_stream(joined, size + 28, 999, NULL, &err), &err, 0);
+    check_tone(must_do(open_stream(joined, size + 28, 999, NULL, &err)), 0);
 }
 
 TEST(what_is_not_finite_is_silence)

@@ -88,7 +88,6 @@ TEST(heads_of_models_become_metadata)
 {
     for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
         BUILDER b = {0};
-        struct glinfer_error err = {0};
         struct gi_gguf_array filters;
         const uint32_t n_mel = models[i][9];
         bin_whisper(&b, models[i], 50257);
@@ -100,8 +99,7 @@ TEST(heads_of_models_become_metadata)
             expect_number(o.gguf, keys[j], models[i][j]);
         }
         expect_vocabulary(o.gguf, 50257);
-        must(gi_gguf_get_array(o.gguf, "whisper.mel_filters", GI_GGUF_KIND_F32, &filters, &err),
-             &err);
+        must_do(gi_gguf_get_array(o.gguf, "whisper.mel_filters", GI_GGUF_KIND_F32, &filters, &err));
         assert_int_equal(filters.count, n_mel * 201);
         assert_float_equal(gi_gguf_array_f32(&filters, n_mel * 201 - 1), n_mel * 201 - 1, 0);
         expect_bytes(o.gguf, gi_gguf_tensor_find(o.gguf, "token_embd.weight"));

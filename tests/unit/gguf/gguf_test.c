@@ -1,12 +1,8 @@
 // Tests sound files, from memory or from a path; gguf_refusal_test.c has those that are refused.
 #include "gguf/identity.h"
-#include "tests/unit/cmocka_test.h"
 #include "tests/unit/failing_alloc.h"
 #include "tests/unit/gguf/gguf_opened.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "tests/unit/temp_folder.h"
 
 static uint8_t first_byte(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor)
 {
@@ -202,27 +198,18 @@ TEST(gguf_obeys_the_alignment_key)
 
 //-- files -------------------------------------------------------------------------------------
 
-// Writes the built file to a path that the caller unlinks.
-static void write_file(char path[64], const struct gguf_builder *b)
-{
-    snprintf(path, 64, "%s", "/tmp/glinfer-gguf-XXXXXX");
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, b->data, b->size), b->size);
-    assert_int_equal(close(fd), 0);
-}
-
-static void write_sound_file(char path[64])
+static const char *write_sound_file(void)
 {
     BUILDER b = {0};
     gguf_sound_file(&b);
-    write_file(path, &b);
+    write_file(temp_path("sound"), b.data, b.size);
+    return temp_path("sound");
 }
 
 // Blocks that the cursor reads end anywhere.
 TEST(gguf_of_a_path_has_what_memory_has)
 {
-    char path[64];
+    const char *path = temp_path("words");
     BUILDER b = {0};
     struct gi_gguf_array array;
     enum { N_STRING = 60000 };
@@ -233,9 +220,8 @@ TEST(gguf_of_a_path_has_what_memory_has)
         snprintf(word, sizeof(word), "word %u", i);
         gguf_string(&b, word);
     }
-    write_file(path, &b);
+    write_file(path, b.data, b.size);
     GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
-    unlink(path);
     assert_non_null(gguf);
     assert_true(gi_gguf_get_array(gguf, "words", GI_GGUF_KIND_STRING, &array, NULL));
     assert_int_equal(array.count, N_STRING);
@@ -249,11 +235,10 @@ TEST(gguf_of_a_path_has_what_memory_has)
 // A changed vocabulary or weight is another model; the same bytes elsewhere are the same one.
 TEST(gguf_identity_is_that_of_the_content)
 {
-    char path[64];
+    const char *path = write_sound_file();
     BUILDER b = {0};
     struct gi_hash hashes[4];
     gguf_sound_file(&b);
-    write_sound_file(path);
     for (int i = 0; i < 4; i++) {
         uint8_t *changed = i == 2 ? b.data + b.size - 1 : i == 3 ? b.data + 40 : NULL;
         if (changed) {
@@ -264,7 +249,6 @@ TEST(gguf_identity_is_that_of_the_content)
         assert_non_null(gguf);
         assert_true(gi_gguf_identify(gguf, &hashes[i], NULL));
     }
-    unlink(path);
     assert_memory_equal(&hashes[0], &hashes[1], sizeof(hashes[0]));
     assert_memory_not_equal(&hashes[1], &hashes[2], sizeof(hashes[0]));
     assert_memory_not_equal(&hashes[2], &hashes[3], sizeof(hashes[0]));
@@ -272,13 +256,11 @@ TEST(gguf_identity_is_that_of_the_content)
 
 TEST(gguf_tells_a_file_that_has_shrunk)
 {
-    char path[64];
+    const char *path = write_sound_file();
     uint8_t bytes[72];
-    write_sound_file(path);
     GGUF *gguf = gi_gguf_open(GI_SOURCE_PATH(path), NULL);
     assert_non_null(gguf);
     assert_int_equal(truncate(path, (off_t)gi_gguf_file_size(gguf) - 1), 0);
-    unlink(path);
     const struct gi_gguf_tensor *t = gi_gguf_tensor_find(gguf, "matrix");
     must_fail(gi_gguf_tensor_read(gguf, t, 0, t->size, bytes, &err), IO,
               "was changed while it was read");
@@ -293,8 +275,7 @@ TEST(gguf_refuses_paths_that_are_no_file)
 
 TEST(gguf_survives_every_failed_allocation)
 {
-    char path[64];
-    write_sound_file(path);
+    const char *path = write_sound_file();
     GGUF *gguf = NULL;
     long n_failed = 0;
     for (; !gguf && n_failed < 100; n_failed++) {
@@ -304,7 +285,6 @@ TEST(gguf_survives_every_failed_allocation)
         fail_allocations_after(-1);
         assert_true(gguf || err.status == GLINFER_STATUS_NO_MEMORY);
     }
-    unlink(path);
     assert_non_null(gguf);
     assert_in_range(n_failed, 7, 20); // gguf, path, pairs, 2 string arrays, keys, tensors, names
 }
@@ -318,4 +298,4 @@ TEST(type_facts_agree_with_the_table)
     assert_null(gi_ggml_type_find(4));
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(make_temp_folder, remove_temp_folder)

@@ -36,7 +36,6 @@ TEST(a_job_reads_as_it_was_written)
 TEST(a_damaged_job_is_refused)
 {
     struct gi_compile_job found;
-    struct glinfer_error err;
     size_t size;
     char *data = gi_compile_job_format(&some_job, &size, NULL);
     assert_non_null(data);
@@ -44,13 +43,13 @@ TEST(a_damaged_job_is_refused)
     for (size_t i = 0; i <= head; i++) {
         const char sound = data[i];
         data[i] = '~';
-        assert_fails(gi_compile_job_parse(data, size, &found, &err), err, INVALID_ARGUMENT, "");
+        must_fail(gi_compile_job_parse(data, size, &found, &err), INVALID_ARGUMENT, "");
         data[i] = '\0';
-        assert_false(gi_compile_job_parse(data, i, &found, &err));
+        must_fail(gi_compile_job_parse(data, i, &found, &err), INVALID_ARGUMENT, "");
         data[i] = sound;
     }
     data[size - 3] = '\0'; // a text that ends before the bytes do
-    assert_false(gi_compile_job_parse(data, size, &found, &err));
+    must_fail(gi_compile_job_parse(data, size, &found, &err), INVALID_ARGUMENT, "");
     free(data);
 }
 

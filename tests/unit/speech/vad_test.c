@@ -159,13 +159,11 @@ static double probability(struct state *state, const float *samples)
 static struct gi_vad *open_network(void)
 {
     BUILDER b = {0};
-    struct glinfer_error err = {0};
     bin_silero(&b);
     write_tensors(&b, 0);
     OPENED o = open_bytes(&b, b.size);
     must(o.gguf, &o.err);
-    struct gi_vad *vad = gi_vad_create(o.gguf, &err);
-    must(vad, &err);
+    struct gi_vad *vad = must_do(gi_vad_create(o.gguf, &err));
     return vad;
 }
 
@@ -236,7 +234,6 @@ TEST(networks_survive_every_failed_allocation)
 static void expect_refused(const char *name, uint32_t type, uint32_t n_out, const char *says)
 {
     BUILDER b = {0};
-    struct glinfer_error err = {0};
     bin_silero(&b);
     if (name) {
         const uint32_t dims[] = {3 * 32, N_BIN, n_out};
@@ -248,7 +245,7 @@ static void expect_refused(const char *name, uint32_t type, uint32_t n_out, cons
     write_tensors(&b, 1);
     OPENED o = open_bytes(&b, b.size);
     must(o.gguf, &o.err);
-    assert_fails(gi_vad_create(o.gguf, &err), err, BAD_FILE, says);
+    must_fail(gi_vad_create(o.gguf, &err), BAD_FILE, says);
 }
 
 TEST(networks_of_other_tensors_are_refused)

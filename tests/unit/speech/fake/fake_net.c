@@ -229,7 +229,6 @@ enum { N_MORE = sizeof(more_tokens) / sizeof(more_tokens[0]) };
 void fake_model_init(struct gi_whisper_model *model, uint32_t n_vocab)
 {
     struct gguf_builder b = {0};
-    struct glinfer_error err = {0};
     gguf_header(&b, 0, 4);
     gguf_pair_u32(&b, "whisper.vocab_size", n_vocab);
     gguf_pair_u32(&b, "whisper.mel_count", FAKE_N_MEL);
@@ -249,6 +248,6 @@ void fake_model_init(struct gi_whisper_model *model, uint32_t n_vocab)
     gguf_pad(&b, 32);
     OPENED file = open_bytes(&b, b.size);
     must(file.gguf, &file.err);
-    must(gi_whisper_model_init(model, file.gguf, &err), &err);
+    must_do(gi_whisper_model_init(model, file.gguf, &err));
     gguf_finish(&b);
 }

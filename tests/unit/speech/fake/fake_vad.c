@@ -41,7 +41,6 @@ enum { N_TENSOR = sizeof(tensors) / sizeof(tensors[0]) };
 struct gi_vad *fake_vad_create(void)
 {
     BUILDER b = {0};
-    struct glinfer_error err;
     uint64_t offset = 0;
     gguf_header(&b, N_TENSOR, 0);
     for (size_t i = 0; i < N_TENSOR; i++) {
@@ -61,7 +60,6 @@ struct gi_vad *fake_vad_create(void)
     }
     OPENED file = open_bytes(&b, b.size);
     must(file.gguf, &file.err);
-    struct gi_vad *vad = gi_vad_create(file.gguf, &err);
-    must(vad, &err);
+    struct gi_vad *vad = must_do(gi_vad_create(file.gguf, &err));
     return vad;
 }
