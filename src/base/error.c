@@ -39,6 +39,14 @@ bool gi_error_set(struct glinfer_error *err, enum glinfer_status status, const c
     return false;
 }
 
+bool gi_error_pass(struct glinfer_error *err, const struct glinfer_error *from)
+{
+    if (err) {
+        *err = *from;
+    }
+    return false;
+}
+
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
 

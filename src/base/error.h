@@ -11,6 +11,8 @@
 bool gi_error_set(struct glinfer_error *err, enum glinfer_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+// Copies *from to *err, which may be NULL; returns false.
+bool gi_error_pass(struct glinfer_error *err, const struct glinfer_error *from);
 // Fills *err with NO_MEMORY, the number of bytes and their purpose. Inline, so that analyzers see
 // that it is never true.
 static inline bool gi_error_no_memory(struct glinfer_error *err, size_t size, const char *what)

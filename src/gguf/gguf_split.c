@@ -91,7 +91,7 @@ static struct gi_gguf *open_piece(char *path, uint32_t no, uint32_t count,
                      " of a model; all pieces have to lie in one folder",
                      path, no + 1, count);
     } else if (!piece) {
-        gi_error_set(err, reason.status, "%s", reason.message);
+        gi_error_pass(err, &reason);
     }
     if (!piece) {
         return NULL;

@@ -218,7 +218,7 @@ static bool compile_once(const struct gi_compile_job *job, const char *device,
     }
     const bool ok = begin(&lock, &own) && compile_on(device, cache_dir, job, &own);
     gi_verdict_unlock(folder, &job->key, &lock, !ok && own.status == GLINFER_STATUS_DRIVER);
-    return ok || gi_error_set(err, own.status, "%s", own.message);
+    return ok || gi_error_pass(err, &own);
 }
 
 bool gi_compile_job_run(const char *data, size_t size, const char *device, const char *cache_dir,

@@ -257,7 +257,7 @@ static bool settle(struct gi_upgrade *u, const struct gi_upgrade_place *place, b
         (is_new && !try_out(u, place, is_patient, &why))) {
         if (why.status == GLINFER_STATUS_CANCELLED) {
             u->phase = PHASE_MISSING;
-            return gi_error_set(err, why.status, "%s", why.message);
+            return gi_error_pass(err, &why);
         }
         return fail(u, &why, err) && gi_gpu_check(u->params.gpu, "preparing steps", err);
     }

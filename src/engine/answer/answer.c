@@ -297,8 +297,7 @@ static bool end(struct gi_answer *answer)
     }
     answer->state = GI_ANSWER_IS_OVER;
     return gi_gpu_check(gi_session_gpu(answer->session), "generating", &own) ||
-           own.status == GLINFER_STATUS_GPU_LOST ||
-           gi_error_set(answer->err, own.status, "%s", own.message);
+           own.status == GLINFER_STATUS_GPU_LOST || gi_error_pass(answer->err, &own);
 }
 
 bool gi_answer_advance(struct gi_answer *answer)

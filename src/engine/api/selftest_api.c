@@ -14,8 +14,7 @@ static bool test_drafts(struct glinfer_session *session, struct glinfer_error *e
     }
     gi_verifier_close(session);
     return ok || own.status == GLINFER_STATUS_OVER_BUDGET ||
-           own.status == GLINFER_STATUS_UNSUPPORTED ||
-           gi_error_set(err, own.status, "%s", own.message);
+           own.status == GLINFER_STATUS_UNSUPPORTED || gi_error_pass(err, &own);
 }
 
 // Returns true if another session of the group has an answer in progress, which uses the lists.

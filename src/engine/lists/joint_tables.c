@@ -259,7 +259,7 @@ struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, uint32_
     } else if (why.status == GLINFER_STATUS_UNSUPPORTED) {
         refuse(tables, why.message);
     } else {
-        gi_error_set(err, why.status, "%s", why.message);
+        gi_error_pass(err, &why);
     }
     return made;
 }

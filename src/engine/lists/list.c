@@ -126,7 +126,7 @@ bool gi_lists_prepare(const struct gi_list_source *source, uint32_t set,
             source->change(source->user);
         }
     }
-    return ok || gi_error_set(err, why.status, "%s", why.message);
+    return ok || gi_error_pass(err, &why);
 }
 
 //-- tests -----------------------------------------------------------------------------------------

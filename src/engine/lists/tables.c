@@ -455,7 +455,7 @@ bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err)
         return true;
     }
     if (why.status == GLINFER_STATUS_GPU_LOST) {
-        return gi_error_set(err, why.status, "%s", why.message);
+        return gi_error_pass(err, &why);
     }
     gi_log_write(gi_gpu_log(tables->recorder.gpu), GLINFER_LOG_WARN,
                  "programs are not compiled in advance: %s", why.message);

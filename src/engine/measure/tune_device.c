@@ -86,8 +86,7 @@ static bool build_form(struct gi_tune *tune, enum gi_batch_form form,
     gi_program_table_forget(tune->programs);
     gi_dispatch_table_destroy(*table);
     *table = NULL;
-    return own.status != GLINFER_STATUS_GPU_LOST ||
-           gi_error_set(tune->err, own.status, "%s", own.message);
+    return own.status != GLINFER_STATUS_GPU_LOST || gi_error_pass(tune->err, &own);
 }
 
 // Runs take seconds on a board: the second one of each, for which nothing is compiled any more, is

@@ -66,8 +66,7 @@ static bool build_candidate(struct gi_tune *tune, const struct gi_tune_site *sit
         candidate->is_out = true;
         gi_log_write(&tune->session->model->device->log, GLINFER_LOG_INFO, "%s is out: %s",
                      candidate->shape, own.message);
-        return own.status != GLINFER_STATUS_GPU_LOST ||
-               gi_error_set(tune->err, own.status, "%s", own.message);
+        return own.status != GLINFER_STATUS_GPU_LOST || gi_error_pass(tune->err, &own);
     }
     candidate->is_sealed = gi_dispatch_table_seal(candidate->table, tune->err);
     return candidate->is_sealed;

@@ -96,8 +96,7 @@ static bool inspect_support(struct glinfer_model_info *info, const struct gi_ggu
     }
     if (towers || !gi_model_plan_init(&plan, gguf, NULL, &limits, &reason)) {
         snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
-        return reason.status != GLINFER_STATUS_NO_MEMORY ||
-               gi_error_set(err, reason.status, "%s", reason.message);
+        return reason.status != GLINFER_STATUS_NO_MEMORY || gi_error_pass(err, &reason);
     }
     gi_model_info_plan(info, &plan, params, limits.alignment,
                        tokenizer ? gi_tokenizer_size(tokenizer) : 0);
@@ -123,7 +122,7 @@ bool gi_model_inspect(const struct glinfer_source *source,
     struct gi_tokenizer *tokenizer =
         is_speech ? NULL : read_tokenizer(gguf, params, &tokenizer_err);
     const bool has_memory = tokenizer || tokenizer_err.status != GLINFER_STATUS_NO_MEMORY ||
-                            gi_error_set(err, tokenizer_err.status, "%s", tokenizer_err.message);
+                            gi_error_pass(err, &tokenizer_err);
     const bool ok = has_memory && gi_model_info_file(info, gguf, tokenizer, err) &&
                     inspect_support(info, gguf, params, tokenizer, &tokenizer_err, err);
     gi_tokenizer_destroy(tokenizer);
@@ -195,7 +194,7 @@ static bool load_weights(struct glinfer_model *model, const struct gi_model_plan
     }
     gi_gpu_leave(gpu, &saved);
     if (!ok) {
-        return gi_error_set(err, own.status, "%s", own.message);
+        return gi_error_pass(err, &own);
     }
     const struct gi_weight *layers = model->store.weights;
     const struct gi_weight *ends = layers + (size_t)plan->hparams.n_layer * GI_SLOT_COUNT;

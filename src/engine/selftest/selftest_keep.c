@@ -167,5 +167,5 @@ bool gi_selftest_restore(const struct gi_selftest_run *run, struct gi_selftest_k
     }
     gi_gpu_watch(gpu, watched);
     forget(kept);
-    return ok && (is_back || gi_error_set(run->err, late.status, "%s", late.message));
+    return ok && (is_back || gi_error_pass(run->err, &late));
 }

@@ -301,7 +301,7 @@ bool gi_state_write_end(struct gi_state_writer *writer, struct glinfer_error *er
     emit_block(writer);
     store_hash(bytes, &writer->hash);
     emit(writer, bytes, sizeof(bytes));
-    return !failure->status || gi_error_set(err, failure->status, "%s", failure->message);
+    return !failure->status || gi_error_pass(err, failure);
 }
 
 void gi_state_write_finish(struct gi_state_writer *writer)

@@ -209,7 +209,7 @@ bool gi_verifier_prepare(struct glinfer_session *session,
         return true;
     }
     if (why.status != GLINFER_STATUS_UNSUPPORTED) {
-        return gi_error_set(err, why.status, "%s", why.message);
+        return gi_error_pass(err, &why);
     }
     gi_log_write(&session->model->device->log, GLINFER_LOG_WARN, "there are no drafts: %s",
                  why.message);

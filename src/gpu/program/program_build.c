@@ -240,7 +240,7 @@ static bool begin_program(const struct build *build, struct gi_program *program)
     if (build->takes_all && why.status != GLINFER_STATUS_NO_MEMORY) {
         return keep_refusal(program, why.message, build->err);
     }
-    return gi_error_set(build->err, why.status, "%s", why.message);
+    return gi_error_pass(build->err, &why);
 }
 
 static bool start_window(const struct build *build, uint32_t end)
@@ -290,7 +290,7 @@ static bool settle_program(const struct build *build)
     }
     refuse_program(table, why.message);
     if (!build->takes_all) {
-        return gi_error_set(build->err, why.status, "%s", why.message);
+        return gi_error_pass(build->err, &why);
     }
     gi_log_write(&table->gpu->log, GLINFER_LOG_WARN, "%s", why.message);
     return true;

@@ -151,7 +151,7 @@ static bool check(const struct gi_gbnf *gbnf, struct gi_grammar *grammar, uint32
         is_schema = is_endless(grammar, i, err);
     }
     if (is_schema) {
-        return gi_error_set(err, dead->status, "%s", dead->message);
+        return gi_error_pass(err, dead);
     }
     return gi_gbnf_fail_rule(gbnf, root,
                              has_end ? "leads to a repeated group that begins with itself"

@@ -64,8 +64,7 @@ struct gi_dispatch_table *gi_recorder_end(struct gi_recorder *recorder, struct g
 bool gi_recorder_check(const struct gi_recorder *recorder, struct glinfer_error *err)
 {
     const struct glinfer_error *failure = find_failure(recorder);
-    return failure &&
-           (!failure->status || gi_error_set(err, failure->status, "%s", failure->message));
+    return failure && (!failure->status || gi_error_pass(err, failure));
 }
 
 void gi_recorder_add(const struct gi_recorder *recorder, const struct gi_program_key *key,

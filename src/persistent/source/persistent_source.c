@@ -24,7 +24,7 @@ bool gi_persistent_blame(const struct gi_persistent_maker *m, const struct gi_di
 {
     return found->status == GLINFER_STATUS_UNSUPPORTED
                ? gi_persistent_refuse(m, dispatch, found->message)
-               : gi_error_set(m->err, found->status, "%s", found->message);
+               : gi_error_pass(m->err, found);
 }
 
 //-- stages ----------------------------------------------------------------------------------------

@@ -185,7 +185,7 @@ bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
     if (own.status == GLINFER_STATUS_INVALID_ARGUMENT && chat->format) {
         return encode_format(tokenizer, messages, n_messages, end, ids, err);
     }
-    return gi_error_set(err, own.status, "%s", own.message);
+    return gi_error_pass(err, &own);
 }
 
 //-- encode JSON -------------------------------------------------------------------------------
@@ -244,5 +244,5 @@ bool gi_tokenizer_encode_chat_json(const struct gi_tokenizer *tokenizer,
     const bool is_refused = own.status == GLINFER_STATUS_INVALID_ARGUMENT;
     return (is_refused && tokenizer->chat.format &&
             encode_plain_json(tokenizer, chat, ids, NULL)) ||
-           gi_error_set(err, own.status, "%s", own.message);
+           gi_error_pass(err, &own);
 }

@@ -193,8 +193,7 @@ static bool refuse(struct gi_chat *chat, const struct glinfer_error *why, struct
         drop_format(chat);
     }
     snprintf(chat->fault, sizeof(chat->fault), "%.*s", (int)sizeof(chat->fault) - 1, why->message);
-    return why->status != GLINFER_STATUS_NO_MEMORY ||
-           gi_error_set(err, why->status, "%s", why->message);
+    return why->status != GLINFER_STATUS_NO_MEMORY || gi_error_pass(err, why);
 }
 
 bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
