@@ -16,6 +16,25 @@ void *gi_array_zeroed(size_t count, size_t element_size, const char *what,
     return data;
 }
 
+bool gi_arrays_zeroed(const struct gi_new_array *arrays, size_t n, const char *what,
+                      struct glinfer_error *err)
+{
+    bool ok = true;
+    for (size_t i = 0; i < n; i++) {
+        void *data =
+            ok ? gi_array_zeroed(arrays[i].count, arrays[i].element_size, what, err) : NULL;
+        memcpy(arrays[i].place, &data, sizeof(data));
+        ok = data;
+    }
+    for (size_t i = 0; !ok && i < n; i++) {
+        void *data;
+        memcpy(&data, arrays[i].place, sizeof(data));
+        free(data);
+        memset(arrays[i].place, 0, sizeof(data));
+    }
+    return ok;
+}
+
 bool gi_array_grow(void *data, size_t *capacity, size_t needed, size_t element_size,
                    const char *what, struct glinfer_error *err)
 {

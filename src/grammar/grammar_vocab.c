@@ -55,12 +55,9 @@ static bool copy_tokens(struct gi_grammar_vocab *vocab, const struct gi_grammar_
                         size_t n_bytes, struct glinfer_error *err)
 {
     const size_t n = vocab->n_tokens;
-    vocab->kinds = gi_array_zeroed(n, 1, purpose, err);
-    vocab->offsets = gi_array_zeroed(n + 1, sizeof(uint32_t), purpose, err);
-    vocab->bytes = gi_array_zeroed(n_bytes, 1, purpose, err);
-    vocab->by_text = gi_array_zeroed(n, sizeof(uint32_t), purpose, err);
-    vocab->ends = gi_array_zeroed(n, sizeof(uint32_t), purpose, err);
-    if (!vocab->kinds || !vocab->offsets || !vocab->bytes || !vocab->by_text || !vocab->ends) {
+    if (!GI_ARRAYS_ZEROED(purpose, err, GI_NEW(vocab->kinds, n), GI_NEW(vocab->offsets, n + 1),
+                          GI_NEW(vocab->bytes, n_bytes), GI_NEW(vocab->by_text, n),
+                          GI_NEW(vocab->ends, n))) {
         return false;
     }
     for (size_t i = 0; i < n; i++) {

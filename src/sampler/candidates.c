@@ -17,13 +17,8 @@ enum {
 bool gi_candidates_init(struct gi_candidates *list, uint32_t n_vocab, struct glinfer_error *err)
 {
     *list = (struct gi_candidates){.capacity = n_vocab};
-    list->data = gi_array_zeroed(n_vocab, sizeof(list->data[0]), "the sampler's candidates", err);
-    list->bins = gi_array_zeroed(N_BIN, sizeof(list->bins[0]), "the sampler's candidates", err);
-    if (!list->data || !list->bins) {
-        gi_candidates_finish(list);
-        return false;
-    }
-    return true;
+    return GI_ARRAYS_ZEROED("the sampler's candidates", err, GI_NEW(list->data, n_vocab),
+                            GI_NEW(list->bins, N_BIN));
 }
 
 void gi_candidates_finish(struct gi_candidates *list)

@@ -27,16 +27,10 @@ static bool allocate(struct gi_history *history, struct glinfer_error *err)
     const uint32_t n_penalties = has_penalties(&history->penalties) ? history->penalties.last_n : 0;
     const uint32_t n_dry = has_dry(&history->dry) ? history->dry.last_n : 0;
     history->capacity = n_penalties > n_dry ? n_penalties : n_dry;
-    history->tokens = gi_array_zeroed(history->capacity, sizeof(uint32_t), what, err);
-    history->counts = gi_array_zeroed(history->n_vocab, sizeof(uint32_t), what, err);
-    if (!history->tokens || !history->counts) {
-        return false;
-    }
-    if (n_dry > 0) {
-        history->lengths = gi_array_zeroed(history->n_vocab, sizeof(uint32_t), what, err);
-        history->matches = gi_array_zeroed(n_dry, sizeof(uint32_t), what, err);
-    }
-    return n_dry == 0 || (history->lengths && history->matches);
+    return GI_ARRAYS_ZEROED(what, err, GI_NEW(history->tokens, history->capacity),
+                            GI_NEW(history->counts, history->n_vocab)) &&
+           (n_dry == 0 || GI_ARRAYS_ZEROED(what, err, GI_NEW(history->lengths, history->n_vocab),
+                                           GI_NEW(history->matches, n_dry)));
 }
 
 bool gi_history_init(struct gi_history *history, uint32_t n_vocab,

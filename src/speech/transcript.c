@@ -205,11 +205,9 @@ static bool add_segment(struct gi_transcript *transcript, const struct gi_transc
     }
     struct writer w = {
         .source = source,
-        .text = gi_array_zeroed(room, 1, "a transcript", err),
-        .tokens = gi_array_zeroed(n, sizeof(*w.tokens), "a transcript", err),
-        .words = gi_array_zeroed(n, sizeof(*w.words), "a transcript", err),
     };
-    bool is_ok = w.text && w.tokens && w.words;
+    bool is_ok = GI_ARRAYS_ZEROED("a transcript", err, GI_NEW(w.text, room), GI_NEW(w.tokens, n),
+                                  GI_NEW(w.words, n));
     for (size_t i = part.begin; is_ok && i < part.end; i++) {
         write_token(&w, i);
     }

@@ -14,10 +14,8 @@ bool gi_text_list_init(struct gi_text_list *list, const struct gi_text *texts, s
         }
         size += texts[i].size;
     }
-    list->bytes = gi_array_zeroed(size, 1, "the vocabulary", err);
-    list->offsets = gi_array_zeroed(count + 1, sizeof(*list->offsets), "the vocabulary", err);
-    if (!list->bytes || !list->offsets) {
-        gi_text_list_finish(list);
+    if (!GI_ARRAYS_ZEROED("the vocabulary", err, GI_NEW(list->bytes, size),
+                          GI_NEW(list->offsets, count + 1))) {
         return false;
     }
     list->count = count;

@@ -212,10 +212,11 @@ static bool read_state(struct glinfer_session *session, const struct gi_source *
     if (!gi_state_check(source, &shape, &head, err)) {
         return false;
     }
-    uint32_t *tokens = gi_array_zeroed(head.n_tokens, sizeof(*tokens), "a saved session", err);
-    uint8_t *origins = gi_array_zeroed(head.n_tokens, sizeof(*origins), "a saved session", err);
-    bool ok =
-        tokens && origins && gi_state_read_tokens(source, &shape, &head, tokens, origins, err);
+    uint32_t *tokens;
+    uint8_t *origins;
+    bool ok = GI_ARRAYS_ZEROED("a saved session", err, GI_NEW(tokens, head.n_tokens),
+                               GI_NEW(origins, head.n_tokens)) &&
+              gi_state_read_tokens(source, &shape, &head, tokens, origins, err);
     if (ok && head.has_rows) {
         ok = gi_cache_rows_load(sequence, hparams_of(session), gi_session_gpu(session), source,
                                 &head, err);

@@ -172,11 +172,10 @@ static bool embed(struct gi_text_run *run)
     if (has_norm(run->session) && !run->reader) {
         return false;
     }
-    text->rows = gi_array_zeroed(together * stride, sizeof(float), "an embedding", run->err);
-    text->sums = gi_array_zeroed(stride, sizeof(double), "an embedding", run->err);
-    text->pooled = gi_array_zeroed(stride, sizeof(float), "an embedding", run->err);
     const bool ok =
-        text->rows && text->sums && text->pooled && gi_text_run_batches(run) && finish_text(text);
+        GI_ARRAYS_ZEROED("an embedding", run->err, GI_NEW(text->rows, together * stride),
+                         GI_NEW(text->sums, stride), GI_NEW(text->pooled, stride)) &&
+        gi_text_run_batches(run) && finish_text(text);
     free(text->rows);
     free(text->sums);
     free(text->pooled);

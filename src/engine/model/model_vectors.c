@@ -76,9 +76,11 @@ static void read_norms(struct gi_vector_reader *reader, struct glinfer_model *mo
     const uint32_t n_layer = plan->hparams.n_layer, n_norm = n_layer * GI_NORM_COUNT;
     const uint32_t n_embd = plan->hparams.n_embd;
     const uint32_t output = gi_norm_offset(layout, n_layer - 1, GI_NORM_NEXT);
-    model->norms = gi_array_zeroed(layout->size, sizeof(float), "the norms", reader->err);
-    float *file_order = gi_array_zeroed(layout->size, sizeof(float), "the norms", reader->err);
-    reader->has_failed = reader->has_failed || !model->norms || !file_order;
+    float *file_order;
+    reader->has_failed =
+        !GI_ARRAYS_ZEROED("the norms", reader->err, GI_NEW(model->norms, layout->size),
+                          GI_NEW(file_order, layout->size)) ||
+        reader->has_failed;
     for (uint32_t i = 0; !reader->has_failed && i < n_norm; i++) {
         const enum gi_norm norm = (enum gi_norm)(i % GI_NORM_COUNT);
         if (plan->norms[i]) {

@@ -377,11 +377,8 @@ static bool copy_weights(struct gi_weight_store *store, const struct gi_model_pl
                          struct glinfer_error *err)
 {
     store->n_weights = plan->n_weights;
-    store->weights =
-        gi_array_zeroed(plan->n_weights, sizeof(store->weights[0]), "the list of weights", err);
-    store->names =
-        gi_array_zeroed(plan->n_weights, sizeof(store->names[0]), "the list of weights", err);
-    if (!store->weights || !store->names) {
+    if (!GI_ARRAYS_ZEROED("the list of weights", err, GI_NEW(store->weights, plan->n_weights),
+                          GI_NEW(store->names, plan->n_weights))) {
         return false;
     }
     for (uint32_t i = 0; i < plan->n_weights; i++) {
@@ -421,10 +418,11 @@ static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
     for (uint32_t i = 0; i < store->n_weights; i++) {
         n += store->weights[i].n_parts;
     }
-    uint64_t *sizes = gi_array_zeroed(n, sizeof(*sizes), "the list of weights", err);
-    uint32_t *kinds = gi_array_zeroed(n, sizeof(*kinds), "the list of weights", err);
-    struct gi_range *ranges = gi_array_zeroed(n, sizeof(*ranges), "the list of weights", err);
-    bool ok = sizes && kinds && ranges;
+    uint64_t *sizes;
+    uint32_t *kinds;
+    struct gi_range *ranges;
+    bool ok = GI_ARRAYS_ZEROED("the list of weights", err, GI_NEW(sizes, n), GI_NEW(kinds, n),
+                               GI_NEW(ranges, n));
     for (uint32_t i = 0, slot = 0; ok && i < store->n_weights; i++) {
         const uint32_t kind = find_kind(store, i);
         for (uint32_t j = 0; j < store->weights[i].n_parts; j++, slot++) {

@@ -9,9 +9,8 @@
 bool gi_sequence_init(struct gi_sequence *sequence, uint32_t n_ctx, struct glinfer_error *err)
 {
     *sequence = (struct gi_sequence){.n_ctx = n_ctx, .pending = GI_NO_TOKEN};
-    sequence->tokens = gi_array_zeroed(n_ctx, sizeof(sequence->tokens[0]), "a sequence", err);
-    sequence->origins = gi_array_zeroed(n_ctx, sizeof(sequence->origins[0]), "a sequence", err);
-    return sequence->tokens && sequence->origins;
+    return GI_ARRAYS_ZEROED("a sequence", err, GI_NEW(sequence->tokens, n_ctx),
+                            GI_NEW(sequence->origins, n_ctx));
 }
 
 static void forget_place(struct gi_sequence *sequence)

@@ -118,12 +118,12 @@ static bool allocate(struct gi_session_group *group, uint32_t n_ctx, const struc
     struct gi_gpu *gpu = group->model->device->gpu;
     const uint32_t n_layer = group->model->hparams.n_layer;
     const uint32_t most = GI_SESSION_RANGE_COUNT + GI_JOINT_RANGE_COUNT + n_layer;
-    uint64_t *all = gi_array_zeroed(most, sizeof(*all), "a session", err);
-    struct gi_range *ranges = gi_array_zeroed(most, sizeof(*ranges), "a session", err);
-    struct gi_arena_request request = {.sizes = all, .n_wanted = 1, .label = "session"};
+    uint64_t *all;
+    struct gi_range *ranges;
     free(group->kv);
-    group->kv = gi_array_zeroed(n_layer, sizeof(*group->kv), "a session", err);
-    bool ok = all && ranges && group->kv;
+    bool ok = GI_ARRAYS_ZEROED("a session", err, GI_NEW(all, most), GI_NEW(ranges, most),
+                               GI_NEW(group->kv, n_layer));
+    struct gi_arena_request request = {.sizes = all, .n_wanted = 1, .label = "session"};
     if (ok) {
         request.n = list_sizes(group, sizes, all);
         ok = reserve(group, n_ctx, gi_arena_total(&request, gpu), err) &&
@@ -177,11 +177,9 @@ static bool give_slots(struct gi_session_group *group, struct glinfer_session *s
     struct gi_recorder *recorder = &session->tables.recorder;
     struct gi_range ranges[GI_SESSION_RANGE_COUNT];
     const uint32_t n_layer = group->model->hparams.n_layer;
-    struct gi_kv_layer *caches = gi_array_zeroed(n_layer, sizeof(*caches), "a session", err);
-    struct gi_range *states = gi_array_zeroed(n_layer, sizeof(*states), "a session", err);
-    if (!caches || !states) {
-        free(caches);
-        free(states);
+    struct gi_kv_layer *caches;
+    struct gi_range *states;
+    if (!GI_ARRAYS_ZEROED("a session", err, GI_NEW(caches, n_layer), GI_NEW(states, n_layer))) {
         return false;
     }
     for (uint32_t i = 0; i < n_layer; i++) {

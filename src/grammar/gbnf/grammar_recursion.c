@@ -36,9 +36,8 @@ static bool find_users(const struct gi_grammar *grammar, bool over_text, struct 
     const uint32_t n_nodes = (uint32_t)grammar->nodes.count;
     uint32_t on[2];
     int n;
-    users->first = gi_array_zeroed((size_t)n_nodes + 2, sizeof(uint32_t), purpose, err);
-    users->users = gi_array_zeroed((size_t)n_nodes * 2, sizeof(uint32_t), purpose, err);
-    if (!users->first || !users->users) {
+    if (!GI_ARRAYS_ZEROED(purpose, err, GI_NEW(users->first, (size_t)n_nodes + 2),
+                          GI_NEW(users->users, (size_t)n_nodes * 2))) {
         return false;
     }
     for (uint32_t i = 0; i < n_nodes; i++) {
@@ -164,11 +163,10 @@ bool gi_grammar_find_left_recursion(const struct gi_grammar *grammar, uint32_t *
 {
     const size_t n_nodes = grammar->nodes.count;
     struct search s = {.grammar = grammar, .found = GI_NO_RECURSION, .err = err};
-    s.is_empty = gi_array_zeroed(n_nodes, 1, purpose, err);
-    s.is_seen = gi_array_zeroed(n_nodes, 1, purpose, err);
-    s.rule_state = gi_array_zeroed(grammar->rules.count, 1, purpose, err);
-    const bool is_ok = s.is_empty && s.is_seen && s.rule_state &&
-                       find_ends(grammar, false, s.is_empty, err) && search_rules(&s);
+    const bool is_ok =
+        GI_ARRAYS_ZEROED(purpose, err, GI_NEW(s.is_empty, n_nodes), GI_NEW(s.is_seen, n_nodes),
+                         GI_NEW(s.rule_state, grammar->rules.count)) &&
+        find_ends(grammar, false, s.is_empty, err) && search_rules(&s);
     free(s.is_empty);
     free(s.is_seen);
     free(s.rule_state);

@@ -47,11 +47,9 @@ bool gi_match_triggers_init(struct gi_match_triggers *triggers,
                             struct glinfer_error *err)
 {
     const size_t n = params->n_trigger_words;
-    triggers->words = gi_array_zeroed(n, sizeof(*triggers->words), purpose, err);
-    triggers->word_sizes = gi_array_zeroed(n, sizeof(*triggers->word_sizes), purpose, err);
-    triggers->tokens =
-        gi_array_zeroed(params->n_trigger_tokens, sizeof(*triggers->tokens), purpose, err);
-    return triggers->words && triggers->word_sizes && triggers->tokens &&
+    return GI_ARRAYS_ZEROED(purpose, err, GI_NEW(triggers->words, n),
+                            GI_NEW(triggers->word_sizes, n),
+                            GI_NEW(triggers->tokens, params->n_trigger_tokens)) &&
            copy_words(triggers, params, err) && copy_tokens(triggers, params, err);
 }
 

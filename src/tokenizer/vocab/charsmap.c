@@ -66,9 +66,8 @@ bool gi_charsmap_init(struct gi_charsmap *map, struct gi_text file, struct glinf
     }
     map->n_nodes = size / sizeof(map->nodes[0]);
     map->replacements_size = replacements.size;
-    map->nodes = gi_array_zeroed(map->n_nodes, sizeof(map->nodes[0]), "a normaliser", err);
-    map->replacements = gi_array_zeroed(replacements.size, 1, "a normaliser", err);
-    if (!map->nodes || !map->replacements) {
+    if (!GI_ARRAYS_ZEROED("a normaliser", err, GI_NEW(map->nodes, map->n_nodes),
+                          GI_NEW(map->replacements, replacements.size))) {
         gi_charsmap_finish(map);
         return false;
     }
