@@ -31,15 +31,15 @@ struct gi_grammar_matcher *gi_grammar_matcher_create(const struct gi_grammar_mat
     struct gi_match_graph *graph = &matcher->graph;
     const struct gi_grammar *grammar = params->grammar;
     matcher->vocab = params->vocab;
-    if (!gi_match_triggers_init(&matcher->triggers, params, err) ||
-        !gi_match_graph_init(graph, grammar, params->memory ? params->memory : DEFAULT_MEMORY,
-                             err)) {
-        gi_grammar_matcher_destroy(matcher);
-        return NULL;
+    const bool ok =
+        gi_match_triggers_init(&matcher->triggers, params, err) &&
+        gi_match_graph_init(graph, grammar, params->memory ? params->memory : DEFAULT_MEMORY, err);
+    if (ok) {
+        gi_match_set_begin(graph);
+        gi_match_set_add(graph, grammar->rules.data[grammar->root], 0);
+        matcher->begin = gi_match_set_end(graph);
     }
-    gi_match_set_begin(graph);
-    if (!gi_match_set_add(graph, grammar->rules.data[grammar->root], 0, err) ||
-        !gi_match_set_end(graph, &matcher->begin, err)) {
+    if (!ok || graph->has_failed) {
         gi_grammar_matcher_destroy(matcher);
         return NULL;
     }
@@ -86,12 +86,18 @@ void gi_grammar_state_finish(struct gi_grammar_state *state)
     }
 }
 
-// Takes over where a text has led to.
-static void move_to(struct gi_grammar_state *state, const struct gi_grammar_state *to)
+// Takes over where a text has led to, unless the call has failed or the text is not allowed.
+static bool move_to(struct gi_grammar_state *state, const struct gi_grammar_state *to)
 {
+    const struct gi_match_graph *graph = &state->matcher->graph;
+    if (graph->has_failed || to->id == GI_MATCH_DEAD) {
+        return !graph->has_failed && gi_error_set(graph->err, GLINFER_STATUS_INVALID_ARGUMENT,
+                                                  "the grammar does not allow this text here");
+    }
     state_of(to)->n_uses++;
     state_of(state)->n_uses--;
     *state = *to;
+    return true;
 }
 
 bool gi_grammar_may_end(const struct gi_grammar_state *state)
@@ -101,55 +107,38 @@ bool gi_grammar_may_end(const struct gi_grammar_state *state)
 
 //-- text ------------------------------------------------------------------------------------------
 
-// Walks from *id on; GI_MATCH_DEAD where the grammar does not allow the bytes.
-static bool walk(struct gi_match_graph *graph, uint32_t *id, const char *bytes, size_t size,
-                 struct glinfer_error *err)
+// Walks over bytes; GI_MATCH_DEAD where the grammar does not allow them.
+static void walk(struct gi_grammar_state *state, const char *bytes, size_t size)
 {
-    for (size_t i = 0; i < size && *id != GI_MATCH_DEAD; i++) {
-        if (!gi_match_step(graph, *id, (uint8_t)bytes[i], id, err)) {
-            return false;
-        }
+    for (size_t i = 0; i < size && state->id != GI_MATCH_DEAD; i++) {
+        state->id = gi_match_step(&state->matcher->graph, state->id, (uint8_t)bytes[i]);
     }
-    return true;
-}
-
-static bool fail_text(struct glinfer_error *err)
-{
-    return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                        "the grammar does not allow this text here");
 }
 
 // Appends bytes to a text that may be waiting for a trigger, which begins the grammar.
-static bool append(struct gi_grammar_state *state, const char *bytes, size_t size,
-                   struct glinfer_error *err)
+static void append(struct gi_grammar_state *state, const char *bytes, size_t size)
 {
-    struct gi_grammar_matcher *matcher = state->matcher;
-    struct gi_match_graph *graph = &matcher->graph;
     while (state->is_waiting && size > 0) {
         size_t n_word = 0;
-        const size_t n = gi_match_triggers_find(&matcher->triggers, state, bytes, size, &n_word);
+        const size_t n =
+            gi_match_triggers_find(&state->matcher->triggers, state, bytes, size, &n_word);
         bytes += n;
         size -= n;
         if (n_word > 0) {
             state->is_waiting = false;
-            if (!walk(graph, &state->id, state->tail + state->n_tail - n_word, n_word, err)) {
-                return false;
-            }
+            walk(state, state->tail + state->n_tail - n_word, n_word);
         }
     }
-    return walk(graph, &state->id, bytes, size, err) &&
-           (state->id != GI_MATCH_DEAD || fail_text(err));
+    walk(state, bytes, size);
 }
 
 bool gi_grammar_accept_bytes(struct gi_grammar_state *state, const char *bytes, size_t size,
                              struct glinfer_error *err)
 {
     struct gi_grammar_state to = *state;
-    if (!gi_match_begin(&state->matcher->graph, err) || !append(&to, bytes, size, err)) {
-        return false;
-    }
-    move_to(state, &to);
-    return true;
+    gi_match_begin(&state->matcher->graph, err);
+    append(&to, bytes, size);
+    return move_to(state, &to);
 }
 
 //-- tokens ----------------------------------------------------------------------------------------
@@ -160,23 +149,25 @@ static bool is_taken(const struct gi_node *node, uint32_t token)
            (node->kind == GI_NODE_NOT_TOKEN && node->a != token);
 }
 
-// Adds where the places of *id that ask for tokens lead to, to where the token's text has led to.
-static bool add_token_places(struct gi_match_graph *graph, uint32_t from, uint32_t token,
-                             uint32_t *id, struct glinfer_error *err)
+// Adds where the places of `from` that ask for tokens lead to, to where the token's text has led
+// to.
+static uint32_t add_token_places(struct gi_match_graph *graph, uint32_t from, uint32_t token,
+                                 uint32_t id)
 {
     const struct gi_match_state *state = graph->states.data[from];
     gi_match_set_begin(graph);
     for (size_t i = 0; i < state->n_places; i++) {
         const struct gi_place *place = &state->places[i];
         const struct gi_node *node = &graph->grammar->nodes.data[place->node];
-        if (is_taken(node, token) && !gi_match_set_add(graph, node->next, place->frame, err)) {
-            return false;
+        if (is_taken(node, token)) {
+            gi_match_set_add(graph, node->next, place->frame);
         }
     }
-    return gi_match_set_add_state(graph, *id, err) && gi_match_set_end(graph, id, err);
+    gi_match_set_add_state(graph, id);
+    return gi_match_set_end(graph);
 }
 
-static bool accept_token(struct gi_grammar_state *state, uint32_t token, struct glinfer_error *err)
+static void accept_token(struct gi_grammar_state *state, uint32_t token)
 {
     const struct gi_grammar_vocab *vocab = state->matcher->vocab;
     struct gi_match_graph *graph = &state->matcher->graph;
@@ -185,21 +176,17 @@ static bool accept_token(struct gi_grammar_state *state, uint32_t token, struct 
     const size_t size = has_text ? vocab->offsets[token + 1] - vocab->offsets[token] : 0;
     if (state->is_waiting) {
         if (!gi_match_triggers_has_token(&state->matcher->triggers, token)) {
-            return append(state, bytes, size, err);
+            append(state, bytes, size);
+            return;
         }
         state->is_waiting = false;
     }
     const uint32_t from = state->id;
-    if (size == 0) {
-        state->id = GI_MATCH_DEAD;
-    } else if (!walk(graph, &state->id, bytes, size, err)) {
-        return false;
+    state->id = size == 0 ? GI_MATCH_DEAD : from;
+    walk(state, bytes, size);
+    if (graph->states.data[from]->has_tokens) {
+        state->id = add_token_places(graph, from, token, state->id);
     }
-    if (graph->states.data[from]->has_tokens &&
-        !add_token_places(graph, from, token, &state->id, err)) {
-        return false;
-    }
-    return state->id != GI_MATCH_DEAD || fail_text(err);
 }
 
 bool gi_grammar_accept(struct gi_grammar_state *state, int32_t token, struct glinfer_error *err)
@@ -215,11 +202,9 @@ bool gi_grammar_accept(struct gi_grammar_state *state, int32_t token, struct gli
                             "the grammar does not allow the text to end here");
     }
     struct gi_grammar_state to = *state;
-    if (!gi_match_begin(&state->matcher->graph, err) || !accept_token(&to, (uint32_t)token, err)) {
-        return false;
-    }
-    move_to(state, &to);
-    return true;
+    gi_match_begin(&state->matcher->graph, err);
+    accept_token(&to, (uint32_t)token);
+    return move_to(state, &to);
 }
 
 //-- masks -----------------------------------------------------------------------------------------
@@ -236,9 +221,11 @@ bool gi_grammar_mask(struct gi_grammar_state *state, uint32_t *bits, struct glin
         return true;
     }
     const size_t size = gi_match_mask_bytes(vocab);
-    if (!state_of(state)->mask &&
-        (!gi_match_begin(graph, err) || !gi_match_mask_find(graph, vocab, state->id, err))) {
-        return false;
+    if (!state_of(state)->mask) {
+        gi_match_begin(graph, err);
+        if (!gi_match_mask_find(graph, vocab, state->id)) {
+            return false;
+        }
     }
     memcpy(bits, state_of(state)->mask, size);
     return true;

@@ -9,12 +9,11 @@ enum { MAX_WORK = 1 << 26 };
 
 static const char purpose[] = "a grammar's states";
 
-static bool fail_size(struct gi_match_graph *graph, struct glinfer_error *err)
+// Notes whether something has succeeded; returns true if nothing has failed.
+static bool note(struct gi_match_graph *graph, bool is_done)
 {
-    return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                        "the grammar needs more than %zu MiB or too long at this place of the "
-                        "text: it is too ambiguous or nested too deep",
-                        graph->memory >> 20);
+    graph->has_failed = graph->has_failed || !is_done;
+    return !graph->has_failed;
 }
 
 static size_t frame_bytes(const struct gi_match_graph *graph)
@@ -23,10 +22,17 @@ static size_t frame_bytes(const struct gi_match_graph *graph)
     return graph->frames.count * (sizeof(struct gi_frame) + 4 * sizeof(struct gi_index_slot));
 }
 
-static bool check_size(struct gi_match_graph *graph, size_t more, struct glinfer_error *err)
+static bool check_size(struct gi_match_graph *graph, size_t more)
 {
-    return (graph->used + frame_bytes(graph) + more <= graph->memory && graph->work <= MAX_WORK) ||
-           fail_size(graph, err);
+    const bool is_large = graph->used + frame_bytes(graph) + more > graph->memory;
+    if (!graph->has_failed && (is_large || graph->work > MAX_WORK)) {
+        gi_error_set(graph->err, GLINFER_STATUS_UNSUPPORTED,
+                     "the grammar needs more than %zu MiB or too long at this place of the text: "
+                     "it is too ambiguous or nested too deep",
+                     graph->memory >> 20);
+        graph->has_failed = true;
+    }
+    return !graph->has_failed;
 }
 
 //-- states ----------------------------------------------------------------------------------------
@@ -64,24 +70,22 @@ static bool has_places(const struct gi_match_state *state, const struct gi_place
     return state->n_places == count;
 }
 
-// Sets *id to the number of a state without places, which is made.
-static bool take_number(struct gi_match_graph *graph, uint32_t *id, struct glinfer_error *err)
+// Returns the number of a new state.
+static uint32_t take_number(struct gi_match_graph *graph)
 {
     if (graph->unused.count > 0) {
-        *id = graph->unused.data[--graph->unused.count];
-        return true;
+        return graph->unused.data[--graph->unused.count];
     }
-    *id = (uint32_t)graph->states.count;
-    return GI_ARRAY_PUSH(&graph->states, purpose, err, NULL);
+    note(graph, GI_ARRAY_PUSH(&graph->states, purpose, graph->err, NULL));
+    return (uint32_t)graph->states.count - 1;
 }
 
 static struct gi_match_state *make_state(struct gi_match_graph *graph,
-                                         const struct gi_place *places, size_t count,
-                                         struct glinfer_error *err)
+                                         const struct gi_place *places, size_t count)
 {
     const size_t size = state_bytes(graph, count);
-    struct gi_match_state *state = gi_array_zeroed(1, size, purpose, err);
-    if (!state) {
+    struct gi_match_state *state = gi_array_zeroed(1, size, purpose, graph->err);
+    if (!note(graph, state)) {
         return NULL;
     }
     graph->used += size;
@@ -96,28 +100,29 @@ static struct gi_match_state *make_state(struct gi_match_graph *graph,
     return state;
 }
 
-static bool intern(struct gi_match_graph *graph, const struct gi_place *places, size_t count,
-                   uint32_t *id, struct glinfer_error *err)
+static uint32_t intern(struct gi_match_graph *graph, const struct gi_place *places, size_t count)
 {
     const uint32_t hash = hash_places(places, count);
-    uint32_t step = 0;
-    while ((*id = gi_index_next(&graph->index, hash, &step)) != GI_INDEX_END) {
-        if (has_places(graph->states.data[*id], places, count)) {
-            return true;
+    uint32_t step = 0, id;
+    while ((id = gi_index_next(&graph->index, hash, &step)) != GI_INDEX_END) {
+        if (has_places(graph->states.data[id], places, count)) {
+            return id;
         }
     }
-    if (!check_size(graph, state_bytes(graph, count), err)) {
-        return false;
+    struct gi_match_state *state =
+        check_size(graph, state_bytes(graph, count)) ? make_state(graph, places, count) : NULL;
+    if (!state) {
+        return GI_MATCH_DEAD;
     }
-    struct gi_match_state *state = make_state(graph, places, count, err);
-    if (!state || !take_number(graph, id, err) ||
-        !gi_index_add(&graph->index, hash, *id, purpose, err)) {
-        graph->used -= state ? state_bytes(graph, count) : 0;
+    id = take_number(graph);
+    if (graph->has_failed ||
+        !note(graph, gi_index_add(&graph->index, hash, id, purpose, graph->err))) {
+        graph->used -= state_bytes(graph, count);
         free(state);
-        return false;
+        return GI_MATCH_DEAD;
     }
-    graph->states.data[*id] = state;
-    return true;
+    graph->states.data[id] = state;
+    return id;
 }
 
 //-- sets ------------------------------------------------------------------------------------------
@@ -144,16 +149,15 @@ static size_t seen_slot(const struct gi_match_graph *graph, struct gi_frame item
     return at;
 }
 
-static bool grow_seen(struct gi_match_graph *graph, struct glinfer_error *err)
+static bool grow_seen(struct gi_match_graph *graph)
 {
     const struct gi_frame *old = graph->seen.data;
     const uint32_t *old_stamps = graph->seen.stamps;
     const size_t n_old = graph->seen.n_slots, n_slots = n_old ? n_old * 2 : 64;
-    struct gi_frame *data = gi_array_zeroed(n_slots, sizeof(*data), purpose, err);
-    uint32_t *stamps = gi_array_zeroed(n_slots, sizeof(*stamps), purpose, err);
-    if (!data || !stamps) {
-        free(data);
-        free(stamps);
+    struct gi_frame *data;
+    uint32_t *stamps;
+    if (!note(graph, GI_ARRAYS_ZEROED(purpose, graph->err, GI_NEW(data, n_slots),
+                                      GI_NEW(stamps, n_slots)))) {
         return false;
     }
     graph->seen.data = data;
@@ -171,87 +175,89 @@ static bool grow_seen(struct gi_match_graph *graph, struct glinfer_error *err)
     return true;
 }
 
-// Sets *is_new if the set has not looked at the item yet.
-static bool mark_seen(struct gi_match_graph *graph, struct gi_frame item, bool *is_new,
-                      struct glinfer_error *err)
+// Returns true if the set has not looked at the item yet.
+static bool mark_seen(struct gi_match_graph *graph, struct gi_frame item)
 {
     graph->work++;
-    if (!check_size(graph, graph->seen.count * sizeof(struct gi_place), err) ||
-        (graph->seen.count * 2 >= graph->seen.n_slots && !grow_seen(graph, err))) {
+    if (!check_size(graph, graph->seen.count * sizeof(struct gi_place)) ||
+        (graph->seen.count * 2 >= graph->seen.n_slots && !grow_seen(graph))) {
         return false;
     }
     const size_t at = seen_slot(graph, item);
-    *is_new = graph->seen.stamps[at] != graph->seen.stamp;
-    if (*is_new) {
-        graph->seen.stamps[at] = graph->seen.stamp;
-        graph->seen.data[at] = item;
-        graph->seen.count++;
+    if (graph->seen.stamps[at] == graph->seen.stamp) {
+        return false;
     }
+    graph->seen.stamps[at] = graph->seen.stamp;
+    graph->seen.data[at] = item;
+    graph->seen.count++;
     return true;
 }
 
-static bool push(struct gi_match_graph *graph, uint32_t node, uint32_t frame,
-                 struct glinfer_error *err)
+static void push(struct gi_match_graph *graph, uint32_t node, uint32_t frame)
 {
-    return GI_ARRAY_PUSH(&graph->todo, purpose, err, (struct gi_frame){node, frame});
+    if (!graph->has_failed) {
+        note(graph,
+             GI_ARRAY_PUSH(&graph->todo, purpose, graph->err, (struct gi_frame){node, frame}));
+    }
 }
 
-static bool add_place(struct gi_match_graph *graph, uint32_t node, uint32_t progress,
-                      uint32_t frame, struct glinfer_error *err)
+static void add_place(struct gi_match_graph *graph, uint32_t node, uint32_t progress,
+                      uint32_t frame)
 {
-    return GI_ARRAY_PUSH(&graph->set, purpose, err, (struct gi_place){node, progress, frame});
+    if (!graph->has_failed) {
+        note(graph, GI_ARRAY_PUSH(&graph->set, purpose, graph->err,
+                                  (struct gi_place){node, progress, frame}));
+    }
 }
 
 // Adds where an item leads to; the last call of a rule leaves nothing on the stack.
-static bool look_at(struct gi_match_graph *graph, struct gi_frame item, struct glinfer_error *err)
+static void look_at(struct gi_match_graph *graph, struct gi_frame item)
 {
     const struct gi_node *node = &graph->grammar->nodes.data[item.node];
     uint32_t frame = item.below;
     switch (node->kind) {
     case GI_NODE_END:
-        return frame == 0 ? add_place(graph, item.node, 0, 0, err)
-                          : push(graph, graph->frames.data[frame].node,
-                                 graph->frames.data[frame].below, err);
+        if (frame == 0) {
+            add_place(graph, item.node, 0, 0);
+        } else {
+            push(graph, graph->frames.data[frame].node, graph->frames.data[frame].below);
+        }
+        break;
     case GI_NODE_SPLIT:
-        return push(graph, node->next, frame, err) && push(graph, node->a, frame, err);
+        push(graph, node->next, frame);
+        push(graph, node->a, frame);
+        break;
     case GI_NODE_CALL:
-        return (node->next == 0 ||
-                gi_match_frames_push(&graph->frames, node->next, frame, &frame, err)) &&
-               push(graph, graph->grammar->rules.data[node->a], frame, err);
-    case GI_NODE_CHAR:
-        return add_place(graph, item.node, node->a, frame, err);
+        if (node->next != 0) {
+            note(graph,
+                 gi_match_frames_push(&graph->frames, node->next, frame, &frame, graph->err));
+        }
+        push(graph, graph->grammar->rules.data[node->a], frame);
+        break;
     default:
-        return add_place(graph, item.node, 0, frame, err);
+        add_place(graph, item.node, node->kind == GI_NODE_CHAR ? node->a : 0, frame);
     }
 }
 
-bool gi_match_set_add(struct gi_match_graph *graph, uint32_t node, uint32_t frame,
-                      struct glinfer_error *err)
+void gi_match_set_add(struct gi_match_graph *graph, uint32_t node, uint32_t frame)
 {
     graph->todo.count = 0;
-    if (!push(graph, node, frame, err)) {
-        return false;
-    }
-    while (graph->todo.count > 0) {
+    push(graph, node, frame);
+    while (!graph->has_failed && graph->todo.count > 0) {
         const struct gi_frame item = graph->todo.data[--graph->todo.count];
-        bool is_new;
-        if (!mark_seen(graph, item, &is_new, err) || (is_new && !look_at(graph, item, err))) {
-            return false;
+        if (mark_seen(graph, item)) {
+            look_at(graph, item);
         }
     }
-    return true;
 }
 
-bool gi_match_set_add_state(struct gi_match_graph *graph, uint32_t state, struct glinfer_error *err)
+void gi_match_set_add_state(struct gi_match_graph *graph, uint32_t state)
 {
     const struct gi_match_state *from = graph->states.data[state];
     for (size_t i = 0; i < from->n_places; i++) {
         const struct gi_place *place = &from->places[i];
-        if (!add_place(graph, place->node, place->progress, place->frame, err)) {
-            return false;
-        }
+        add_place(graph, place->node, place->progress, place->frame);
     }
-    return true;
 }
 
 static int compare_places(const void *a, const void *b)
@@ -263,7 +269,7 @@ static int compare_places(const void *a, const void *b)
                   : (left->progress > right->progress) - (left->progress < right->progress);
 }
 
-bool gi_match_set_end(struct gi_match_graph *graph, uint32_t *state, struct glinfer_error *err)
+uint32_t gi_match_set_end(struct gi_match_graph *graph)
 {
     struct gi_place *places = graph->set.data;
     size_t n = 0;
@@ -275,16 +281,14 @@ bool gi_match_set_end(struct gi_match_graph *graph, uint32_t *state, struct glin
             places[n++] = places[i];
         }
     }
-    return intern(graph, places, n, state, err);
+    return graph->has_failed ? GI_MATCH_DEAD : intern(graph, places, n);
 }
 
-bool gi_match_find_next(struct gi_match_graph *graph, uint32_t state, uint8_t byte_class,
-                        struct glinfer_error *err)
+uint32_t gi_match_find_next(struct gi_match_graph *graph, uint32_t state, uint8_t byte_class)
 {
     const struct gi_grammar *grammar = graph->grammar;
     const struct gi_match_state *from = graph->states.data[state];
     const uint8_t byte = grammar->bytes_of[byte_class];
-    uint32_t next;
     gi_match_set_begin(graph);
     graph->work += from->n_places;
     for (size_t i = 0; i < from->n_places; i++) {
@@ -294,19 +298,17 @@ bool gi_match_find_next(struct gi_match_graph *graph, uint32_t state, uint8_t by
             continue;
         }
         const uint32_t progress = gi_char_automata_step(&grammar->automata, place->progress, byte);
-        if (progress == GI_CHAR_REFUSED) {
-            continue;
-        }
-        if (!(progress == 0 ? gi_match_set_add(graph, node->next, place->frame, err)
-                            : add_place(graph, place->node, progress, place->frame, err))) {
-            return false;
+        if (progress == 0) {
+            gi_match_set_add(graph, node->next, place->frame);
+        } else if (progress != GI_CHAR_REFUSED) {
+            add_place(graph, place->node, progress, place->frame);
         }
     }
-    if (!gi_match_set_end(graph, &next, err)) {
-        return false;
+    const uint32_t next = gi_match_set_end(graph);
+    if (!graph->has_failed) {
+        graph->states.data[state]->next[byte_class] = next;
     }
-    graph->states.data[state]->next[byte_class] = next;
-    return true;
+    return next;
 }
 
 //-- the whole -------------------------------------------------------------------------------------
@@ -314,15 +316,15 @@ bool gi_match_find_next(struct gi_match_graph *graph, uint32_t state, uint8_t by
 bool gi_match_graph_init(struct gi_match_graph *graph, const struct gi_grammar *grammar,
                          size_t memory, struct glinfer_error *err)
 {
-    uint32_t dead;
     graph->grammar = grammar;
     graph->memory = memory;
-    if (!gi_match_frames_init(&graph->frames, err) ||
-        !GI_ARRAY_PUSH(&graph->states, purpose, err, NULL)) {
-        return false;
+    graph->err = err;
+    if (note(graph, gi_match_frames_init(&graph->frames, err) &&
+                        GI_ARRAY_PUSH(&graph->states, purpose, err, NULL))) {
+        gi_match_set_begin(graph);
+        gi_match_set_end(graph);
     }
-    gi_match_set_begin(graph);
-    return gi_match_set_end(graph, &dead, err);
+    return !graph->has_failed;
 }
 
 static void drop_state(struct gi_match_graph *graph, uint32_t id)
@@ -365,12 +367,13 @@ static void strip_state(struct gi_match_graph *graph, struct gi_match_state *sta
 
 // Forgets the states that no text uses, and their stacks. Stacks keep their order, so that sets
 // stay sorted.
-static bool forget(struct gi_match_graph *graph, struct glinfer_error *err)
+static void forget(struct gi_match_graph *graph)
 {
-    uint32_t *new_of = gi_array_zeroed(graph->frames.count, sizeof(*new_of), purpose, err);
-    if (!new_of || !GI_ARRAY_RESERVE(&graph->unused, graph->states.count, purpose, err)) {
+    uint32_t *new_of = gi_array_zeroed(graph->frames.count, sizeof(*new_of), purpose, graph->err);
+    if (!note(graph, new_of && GI_ARRAY_RESERVE(&graph->unused, graph->states.count, purpose,
+                                                graph->err))) {
         free(new_of);
-        return false;
+        return;
     }
     graph->used = 0;
     for (uint32_t i = GI_MATCH_DEAD; i < graph->states.count; i++) {
@@ -395,11 +398,14 @@ static bool forget(struct gi_match_graph *graph, struct glinfer_error *err)
         }
     }
     free(new_of);
-    return true;
 }
 
-bool gi_match_begin(struct gi_match_graph *graph, struct glinfer_error *err)
+void gi_match_begin(struct gi_match_graph *graph, struct glinfer_error *err)
 {
     graph->work = 0;
-    return graph->used + frame_bytes(graph) <= graph->memory / 2 || forget(graph, err);
+    graph->err = err;
+    graph->has_failed = false;
+    if (graph->used + frame_bytes(graph) > graph->memory / 2) {
+        forget(graph);
+    }
 }

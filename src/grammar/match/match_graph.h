@@ -31,6 +31,8 @@ struct gi_match_graph {
     const struct gi_grammar *grammar; // borrowed
     size_t memory;                    // bytes that may be used
     size_t used;                      // by states and masks; frames come on top
+    struct glinfer_error *err;        // of the call in progress; borrowed, may be NULL
+    bool has_failed;                  // the call: nothing more is added
     uint64_t work;                    // places looked at since gi_match_begin
     struct gi_match_frames frames;
     struct {
@@ -64,33 +66,25 @@ bool gi_match_graph_init(struct gi_match_graph *graph, const struct gi_grammar *
                          size_t memory, struct glinfer_error *err);
 void gi_match_graph_finish(struct gi_match_graph *graph);
 
-// Begins a call of the API: forgets what no text uses if half of the memory is used.
-bool gi_match_begin(struct gi_match_graph *graph, struct glinfer_error *err);
+// Begins a call of the API: forgets what no text uses if half of the memory is used. What the call
+// does then fails with UNSUPPORTED if it needs more memory or work than there is, and with
+// NO_MEMORY: has_failed keeps that, and states are GI_MATCH_DEAD.
+void gi_match_begin(struct gi_match_graph *graph, struct glinfer_error *err);
 
-// Makes a set and finds its state: begin, add, end. Adding a node adds all the places that it leads
-// to without text. Each fails with UNSUPPORTED if more memory or work is needed than there is.
+// Makes a set and returns its state: begin, add, end. Adding a node adds all the places that it
+// leads to without text.
 void gi_match_set_begin(struct gi_match_graph *graph);
-bool gi_match_set_add(struct gi_match_graph *graph, uint32_t node, uint32_t frame,
-                      struct glinfer_error *err);
-bool gi_match_set_add_state(struct gi_match_graph *graph, uint32_t state,
-                            struct glinfer_error *err);
-bool gi_match_set_end(struct gi_match_graph *graph, uint32_t *state, struct glinfer_error *err);
+void gi_match_set_add(struct gi_match_graph *graph, uint32_t node, uint32_t frame);
+void gi_match_set_add_state(struct gi_match_graph *graph, uint32_t state);
+uint32_t gi_match_set_end(struct gi_match_graph *graph);
 
 // Computes where a state goes by the bytes of a class; see gi_match_step.
-bool gi_match_find_next(struct gi_match_graph *graph, uint32_t state, uint8_t byte_class,
-                        struct glinfer_error *err);
+uint32_t gi_match_find_next(struct gi_match_graph *graph, uint32_t state, uint8_t byte_class);
 
-// Sets *next to where a state goes by a byte, GI_MATCH_DEAD if nowhere.
-static inline bool gi_match_step(struct gi_match_graph *graph, uint32_t state, uint8_t byte,
-                                 uint32_t *next, struct glinfer_error *err)
+// Returns where a state goes by a byte, GI_MATCH_DEAD if nowhere.
+static inline uint32_t gi_match_step(struct gi_match_graph *graph, uint32_t state, uint8_t byte)
 {
     const uint8_t byte_class = graph->grammar->class_of[byte];
-    *next = graph->states.data[state]->next[byte_class];
-    if (*next == GI_MATCH_UNKNOWN) {
-        if (!gi_match_find_next(graph, state, byte_class, err)) {
-            return false;
-        }
-        *next = graph->states.data[state]->next[byte_class];
-    }
-    return true;
+    const uint32_t next = graph->states.data[state]->next[byte_class];
+    return next == GI_MATCH_UNKNOWN ? gi_match_find_next(graph, state, byte_class) : next;
 }

@@ -31,14 +31,11 @@ void gi_match_mask_fill(const struct gi_grammar_vocab *vocab, uint32_t *bits)
 // Walks down the vocabulary's tree and along the graph at once; path[d] is the state before the
 // byte of depth d. A subtree whose byte leads nowhere is skipped.
 static bool walk_tree(struct gi_match_graph *graph, const struct gi_grammar_vocab *vocab,
-                      uint32_t *path, uint32_t *bits, struct glinfer_error *err)
+                      uint32_t *path, uint32_t *bits)
 {
-    for (size_t i = 0; i < vocab->n_nodes;) {
+    for (size_t i = 0; !graph->has_failed && i < vocab->n_nodes;) {
         const struct gi_vocab_node *node = &vocab->nodes[i];
-        uint32_t next;
-        if (!gi_match_step(graph, path[node->depth], node->byte, &next, err)) {
-            return false;
-        }
+        const uint32_t next = gi_match_step(graph, path[node->depth], node->byte);
         if (next == GI_MATCH_DEAD) {
             i = node->end;
             continue;
@@ -49,7 +46,7 @@ static bool walk_tree(struct gi_match_graph *graph, const struct gi_grammar_voca
         path[node->depth + 1] = next;
         i++;
     }
-    return true;
+    return !graph->has_failed;
 }
 
 // Adds the tokens that the places of a state name, and the tokens that they do not exclude, except
@@ -92,18 +89,19 @@ static bool has_bits(const uint32_t *bits, size_t n_words)
 }
 
 bool gi_match_mask_find(struct gi_match_graph *graph, const struct gi_grammar_vocab *vocab,
-                        uint32_t state, struct glinfer_error *err)
+                        uint32_t state)
 {
     static const char purpose[] = "a grammar's mask";
     const size_t size = gi_match_mask_bytes(vocab);
     struct gi_match_state *from = graph->states.data[state];
-    uint32_t *bits = gi_array_zeroed(1, size, purpose, err);
-    uint32_t *path = gi_array_zeroed(vocab->max_depth + 1, sizeof(*path), purpose, err);
-    bool is_ok = bits && path;
-    if (is_ok) {
-        path[0] = state;
-        is_ok = walk_tree(graph, vocab, path, bits, err);
+    uint32_t *bits, *path;
+    if (graph->has_failed ||
+        !GI_ARRAYS_ZEROED(purpose, graph->err, GI_NEW(bits, size / sizeof(*bits)),
+                          GI_NEW(path, vocab->max_depth + 1))) {
+        return false;
     }
+    path[0] = state;
+    bool is_ok = walk_tree(graph, vocab, path, bits);
     if (is_ok && from->has_tokens) {
         add_named(graph, vocab, from, bits);
     }
@@ -111,7 +109,7 @@ bool gi_match_mask_find(struct gi_match_graph *graph, const struct gi_grammar_vo
         set_bit(bits, vocab->ends[i]);
     }
     if (is_ok && !has_bits(bits, size / sizeof(*bits))) {
-        is_ok = gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+        is_ok = gi_error_set(graph->err, GLINFER_STATUS_INVALID_ARGUMENT,
                              "dead end of the grammar: no token of the vocabulary is "
                              "allowed next");
     }
