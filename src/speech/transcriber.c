@@ -20,6 +20,7 @@ enum {
 
 struct gi_transcriber {
     struct gi_transcriber_inputs inputs;
+    struct glinfer_error *failure; // the network's: of the step in progress
     struct gi_transcriber_params params;
     struct gi_whisper_ids ids;
     uint32_t *suppressed;                    // bits of ids; owned
@@ -37,59 +38,60 @@ struct gi_transcriber {
 
 //-- life --------------------------------------------------------------------------------------
 
-static bool check_params(const struct gi_transcriber *t, struct glinfer_error *err)
+static bool check_params(const struct gi_transcriber *t)
 {
     const struct gi_transcriber_params *params = &t->params;
     const struct gi_speech_net *net = t->inputs.net;
     if (params->language >= 0 &&
         (uint32_t)params->language >= gi_whisper_count_languages(t->ids.n_vocab)) {
         const char *name = gi_whisper_language_name((uint32_t)params->language);
-        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+        return gi_error_set(t->failure, GLINFER_STATUS_INVALID_ARGUMENT,
                             "invalid language %s: the model does not know it%s", name ? name : "?",
                             t->ids.n_language == 0 ? ", it knows English alone" : "");
     }
     if (params->translates && t->ids.n_language == 0) {
-        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+        return gi_error_set(t->failure, GLINFER_STATUS_INVALID_ARGUMENT,
                             "cannot translate: the model knows English alone");
     }
     if (!(params->temperature >= 0 && params->temperature_step >= 0)) {
-        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+        return gi_error_set(t->failure, GLINFER_STATUS_INVALID_ARGUMENT,
                             "invalid temperature: %g, with steps of %g",
                             (double)params->temperature, (double)params->temperature_step);
     }
     if (net->n_seq == 0 || net->n_text_ctx < 16 || net->n_audio_ctx < 1) {
-        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+        return gi_error_set(t->failure, GLINFER_STATUS_INVALID_ARGUMENT,
                             "invalid speech network: %u sequences of %u tokens over %u positions",
                             net->n_seq, net->n_text_ctx, net->n_audio_ctx);
     }
     return true;
 }
 
-static bool prepare_text(struct gi_transcriber *t, struct glinfer_error *err)
+static bool prepare_text(struct gi_transcriber *t)
 {
     const struct gi_transcriber_params *params = &t->params;
     const struct gi_whisper_text *text = t->inputs.text;
     t->suppressed =
-        gi_array_zeroed(t->ids.n_vocab / 32 + 1, sizeof(uint32_t), "suppressed tokens", err);
+        gi_array_zeroed(t->ids.n_vocab / 32 + 1, sizeof(uint32_t), "suppressed tokens", t->failure);
     struct gi_whisper_id_list blank = {0};
-    bool is_ok = t->suppressed && gi_whisper_encode(text, " ", &blank, err);
+    bool is_ok = t->suppressed && gi_whisper_encode(text, " ", &blank, t->failure);
     t->job.decoder.choice.blank = blank.count == 1 ? blank.data[0] : UINT32_MAX;
     free(blank.data);
     if (is_ok && params->suppresses_symbols) {
         gi_whisper_suppress_symbols(text, t->suppressed);
     }
-    is_ok = is_ok && (!params->suppressed ||
-                      gi_whisper_suppress_regex(text, params->suppressed, t->suppressed, err));
-    is_ok = is_ok && (!params->prompt || gi_whisper_encode(text, params->prompt, &t->initial, err));
-    return is_ok && GI_ARRAY_RESERVE(&t->past, t->initial.count, "tokens of a prompt", err);
+    is_ok = is_ok && (!params->suppressed || gi_whisper_suppress_regex(text, params->suppressed,
+                                                                       t->suppressed, t->failure));
+    is_ok = is_ok &&
+            (!params->prompt || gi_whisper_encode(text, params->prompt, &t->initial, t->failure));
+    return is_ok && GI_ARRAY_RESERVE(&t->past, t->initial.count, "tokens of a prompt", t->failure);
 }
 
-static bool init(struct gi_transcriber *t, struct glinfer_error *err)
+static bool init(struct gi_transcriber *t)
 {
     const struct gi_transcriber_inputs *inputs = &t->inputs;
     struct gi_window_job *job = &t->job;
     if (!gi_whisper_ids_init(&t->ids, inputs->net->n_vocab)) {
-        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+        return gi_error_set(t->failure, GLINFER_STATUS_BAD_FILE,
                             "a vocabulary of %u tokens is not that of a Whisper model",
                             inputs->net->n_vocab);
     }
@@ -109,7 +111,7 @@ static bool init(struct gi_transcriber *t, struct glinfer_error *err)
     job->decoder.choice.ids = &t->ids;
     job->decoder.entropy_least = t->params.entropy_least;
     job->decoder.seed = t->params.seed;
-    if (!check_params(t, err) || !prepare_text(t, err) || !gi_window_job_init(job, err)) {
+    if (!check_params(t) || !prepare_text(t) || !gi_window_job_init(job)) {
         return false;
     }
     job->decoder.choice.suppressed = t->suppressed;
@@ -126,7 +128,9 @@ struct gi_transcriber *gi_transcriber_create(const struct gi_transcriber_inputs 
     if (t) {
         t->inputs = *inputs;
         t->params = *params;
-        if (!init(t, err)) {
+        t->failure = inputs->net->failure;
+        if (!init(t)) {
+            gi_error_pass(err, t->failure);
             gi_transcriber_destroy(t);
             return NULL;
         }
@@ -228,7 +232,7 @@ static bool begin_ready_window(struct gi_transcriber *t)
 }
 
 // Starts a window for a partial text if enough was spoken since the last one.
-static bool begin_partial(struct gi_transcriber *t, bool *has_begun, struct glinfer_error *err)
+static bool begin_partial(struct gi_transcriber *t, bool *has_begun)
 {
     struct gi_stretch running = {t->seek * GI_MEL_HOP, t->stream.sound.n_samples};
     *has_begun = false;
@@ -243,7 +247,7 @@ static bool begin_partial(struct gi_transcriber *t, bool *has_begun, struct glin
     }
     if (t->inputs.vad) {
         begin_sound(t);
-        if (!gi_stream_look(&t->stream, running, err)) {
+        if (!gi_stream_look(&t->stream, running, t->failure)) {
             return false;
         }
     }
@@ -270,12 +274,12 @@ static bool has_spaces(const struct gi_transcriber *t)
 }
 
 // Remembers the window's tokens for the prompt of the next one.
-static bool remember(struct gi_transcriber *t, struct glinfer_error *err)
+static bool remember(struct gi_transcriber *t)
 {
     struct gi_window_job *job = &t->job;
     const struct gi_whisper_window *window = &job->best->window;
     struct gi_whisper_id_list *past = &t->past;
-    if (!GI_ARRAY_RESERVE(past, past->count + window->n_result, "tokens of a prompt", err)) {
+    if (!GI_ARRAY_RESERVE(past, past->count + window->n_result, "tokens of a prompt", t->failure)) {
         return false;
     }
     memmove(past->data, &past->data[past->count - job->n_past], job->n_past * sizeof(*past->data));
@@ -286,7 +290,7 @@ static bool remember(struct gi_transcriber *t, struct glinfer_error *err)
     return true;
 }
 
-static bool tell_language(struct gi_transcriber *t, struct glinfer_error *err)
+static bool tell_language(struct gi_transcriber *t)
 {
     const struct gi_window_job *job = &t->job;
     return job->language_probability <= 0 || job->is_partial ||
@@ -295,11 +299,11 @@ static bool tell_language(struct gi_transcriber *t, struct glinfer_error *err)
                                  .kind = GI_TRANSCRIPT_LANGUAGE,
                                  .language = gi_whisper_language((uint32_t)job->language),
                                  .probability = job->language_probability},
-                             err);
+                             t->failure);
 }
 
 // Tells the text of a window that is over.
-static bool tell_window(struct gi_transcriber *t, struct glinfer_error *err)
+static bool tell_window(struct gi_transcriber *t)
 {
     struct gi_window_job *job = &t->job;
     const struct gi_transcript_window source = {
@@ -319,20 +323,20 @@ static bool tell_window(struct gi_transcriber *t, struct glinfer_error *err)
         return true;
     }
     if (job->is_partial) {
-        return gi_transcript_add_partial(&t->transcript, &source, err);
+        return gi_transcript_add_partial(&t->transcript, &source, t->failure);
     }
     if (source.times && !job->has_times) {
         gi_transcript_divide_times(&source, job->times);
     }
-    return gi_transcript_add_window(&t->transcript, &source, err);
+    return gi_transcript_add_window(&t->transcript, &source, t->failure);
 }
 
 // Ends the window: its text is told, and the next begins where it ended.
-static bool end_window(struct gi_transcriber *t, struct glinfer_error *err)
+static bool end_window(struct gi_transcriber *t)
 {
     const size_t n_event = t->transcript.count;
     const struct gi_window_job *job = &t->job;
-    if (!tell_language(t, err) || !tell_window(t, err) || (!job->is_partial && !remember(t, err))) {
+    if (!tell_language(t) || !tell_window(t) || (!job->is_partial && !remember(t))) {
         gi_transcript_cut(&t->transcript, n_event);
         return false;
     }
@@ -346,25 +350,24 @@ static bool end_window(struct gi_transcriber *t, struct glinfer_error *err)
 }
 
 // Ends the sound that was transcribed.
-static bool end_utterance(struct gi_transcriber *t, struct glinfer_error *err)
+static bool end_utterance(struct gi_transcriber *t)
 {
     const struct gi_transcript_event event = {
         .kind = GI_TRANSCRIPT_UTTERANCE,
         .from_ms = gi_time_map_ms(&t->stream.map, 0, false, 0),
         .to_ms = gi_time_map_ms(&t->stream.map, gi_stream_end(&t->stream), true, 0),
     };
-    t->stream.has_sound = !gi_transcript_add(&t->transcript, event, err);
+    t->stream.has_sound = !gi_transcript_add(&t->transcript, event, t->failure);
     return !t->stream.has_sound;
 }
 
 //-- steps -------------------------------------------------------------------------------------
 
-static bool finish(struct gi_transcriber *t, enum gi_transcriber_state *state,
-                   struct glinfer_error *err)
+static bool finish(struct gi_transcriber *t, enum gi_transcriber_state *state)
 {
     const struct gi_transcript_event event = {.kind = GI_TRANSCRIPT_DONE,
                                               .is_cancelled = t->is_cancelled};
-    if (!gi_transcript_add(&t->transcript, event, err)) {
+    if (!gi_transcript_add(&t->transcript, event, t->failure)) {
         return false;
     }
     t->is_done = true;
@@ -378,11 +381,11 @@ void gi_transcriber_repeat(struct gi_transcriber *t)
     t->partial_begin = t->partial_end = 0;
 }
 
-static bool step_window(struct gi_transcriber *t, struct glinfer_error *err)
+static bool step_window(struct gi_transcriber *t)
 {
-    const enum gi_net_result result = gi_window_job_step(&t->job, err);
+    const enum gi_net_result result = gi_window_job_step(&t->job);
     if (result == GI_NET_DONE) {
-        return end_window(t, err);
+        return end_window(t);
     }
     if (result == GI_NET_FAILED) {
         gi_transcriber_repeat(t);
@@ -391,17 +394,16 @@ static bool step_window(struct gi_transcriber *t, struct glinfer_error *err)
 }
 
 // Looks for work where no window is in progress, in the order of what the text needs first.
-static bool find_work(struct gi_transcriber *t, enum gi_transcriber_state *state,
-                      struct glinfer_error *err)
+static bool find_work(struct gi_transcriber *t, enum gi_transcriber_state *state)
 {
     bool has_work = begin_ready_window(t);
     if (has_work) {
         return true;
     }
     if (t->stream.is_by_stretch && t->stream.has_sound) {
-        return end_utterance(t, err);
+        return end_utterance(t);
     }
-    if (!gi_stream_take(&t->stream, &has_work, err)) {
+    if (!gi_stream_take(&t->stream, &has_work, t->failure)) {
         return false;
     }
     if (has_work) {
@@ -410,8 +412,8 @@ static bool find_work(struct gi_transcriber *t, enum gi_transcriber_state *state
         }
         return true;
     }
-    if (!gi_stream_hear(&t->stream, HEARD_WINDOWS, &has_work, err) ||
-        (!has_work && !begin_partial(t, &has_work, err))) {
+    if (!gi_stream_hear(&t->stream, HEARD_WINDOWS, &has_work, t->failure) ||
+        (!has_work && !begin_partial(t, &has_work))) {
         return false;
     }
     if (has_work) {
@@ -421,29 +423,34 @@ static bool find_work(struct gi_transcriber *t, enum gi_transcriber_state *state
         *state = GI_TRANSCRIBER_WAITS;
         return true;
     }
-    return t->stream.has_sound ? end_utterance(t, err) : finish(t, state, err);
+    return t->stream.has_sound ? end_utterance(t) : finish(t, state);
 }
 
-bool gi_transcriber_step(struct gi_transcriber *t, enum gi_transcriber_state *state,
-                         struct glinfer_error *err)
+static bool step(struct gi_transcriber *t, enum gi_transcriber_state *state)
 {
     *state = t->is_done ? GI_TRANSCRIBER_DONE : GI_TRANSCRIBER_WORKS;
     if (t->is_done) {
         return true;
     }
     if (t->is_cancelled) {
-        return finish(t, state, err);
+        return finish(t, state);
     }
     if (t->params.is_live) {
         bool has_heard;
-        if (!gi_stream_hear(&t->stream, HEARD_WINDOWS, &has_heard, err)) {
+        if (!gi_stream_hear(&t->stream, HEARD_WINDOWS, &has_heard, t->failure)) {
             return false;
         }
         // A partial text of speech that has ended is of no use.
         gi_stream_find_stretch(&t->stream);
         t->is_working = t->is_working && !(t->job.is_partial && t->stream.has_stretch);
     }
-    return t->is_working ? step_window(t, err) : find_work(t, state, err);
+    return t->is_working ? step_window(t) : find_work(t, state);
+}
+
+bool gi_transcriber_step(struct gi_transcriber *t, enum gi_transcriber_state *state,
+                         struct glinfer_error *err)
+{
+    return step(t, state) || gi_error_pass(err, t->failure);
 }
 
 bool gi_transcriber_poll(struct gi_transcriber *t, struct gi_transcript_event *event)

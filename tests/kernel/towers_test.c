@@ -103,8 +103,8 @@ static void make_sound(struct test *t, uint32_t n)
 
 static void decode(struct test *t, uint32_t decoder, uint32_t n_past, uint32_t n, float *logits)
 {
-    struct glinfer_error err = {0};
-    check(gi_speech_decode(&t->towers, decoder, n_past, text + n_past, n, logits, &err), &err);
+    check(gi_speech_decode(&t->towers, decoder, n_past, text + n_past, n, logits),
+          t->towers.failure);
 }
 
 //-- against itself --------------------------------------------------------------------------------
@@ -141,12 +141,11 @@ static void check_pieces(struct test *t)
 // Reads the text from its token `first` on, and round to its begin, alone.
 static void decode_turned(struct test *t, uint32_t first, float *logits)
 {
-    struct glinfer_error err = {0};
     uint32_t tokens[N_TEXT];
     for (uint32_t i = 0; i < N_TEXT; i++) {
         tokens[i] = text[(first + i) % N_TEXT];
     }
-    check(gi_speech_decode(&t->towers, 1, 0, tokens, N_TEXT, logits, &err), &err);
+    check(gi_speech_decode(&t->towers, 1, 0, tokens, N_TEXT, logits), t->towers.failure);
 }
 
 // Decoders that take steps together have the logits of each alone: of texts of their own, of one
@@ -174,9 +173,9 @@ static void check_together(struct test *t)
         t->towers.call.pause_ns = i % 2; // a time of the clock in the past
         enum gi_net_result result;
         do {
-            result = gi_speech_decode_each(&t->towers, decoders, n, i, tokens, logits, &err);
+            result = gi_speech_decode_each(&t->towers, decoders, n, i, tokens, logits);
         } while (result == GI_NET_BUSY);
-        check(result == GI_NET_DONE, &err);
+        check(result == GI_NET_DONE, t->towers.failure);
         compare_logits(t, "together", i, found[0]);
     }
     t->towers.call.pause_ns = 0;
@@ -188,11 +187,11 @@ static void check_together(struct test *t)
 static void check_limits(struct test *t)
 {
     static float logits[MAX_VOCAB];
-    struct glinfer_error err = {0};
     const uint32_t n_ctx = t->tiny.model->hparams.n_ctx_train;
-    if (gi_speech_decode(&t->towers, 0, n_ctx, text, 1, logits, &err) ||
-        err.status != GLINFER_STATUS_CONTEXT_FULL) {
-        fail(t, "a token after the last: status", 0, err.status, GLINFER_STATUS_CONTEXT_FULL);
+    if (gi_speech_decode(&t->towers, 0, n_ctx, text, 1, logits) ||
+        t->towers.failure->status != GLINFER_STATUS_CONTEXT_FULL) {
+        fail(t, "a token after the last: status", 0, t->towers.failure->status,
+             GLINFER_STATUS_CONTEXT_FULL);
     }
 }
 
@@ -205,7 +204,6 @@ static struct gi_whisper_token choose(struct test *t, const struct gi_whisper_ch
                                       float *no_speech)
 {
     static float logits[MAX_VOCAB];
-    struct glinfer_error err = {0};
     struct gi_whisper_token token = {0};
     const uint32_t count = (uint32_t)window->count;
     const uint32_t *last = count > 0 ? &window->data[count - 1].id : text;
@@ -213,9 +211,9 @@ static struct gi_whisper_token choose(struct test *t, const struct gi_whisper_ch
     enum gi_net_result result;
     do {
         result = gi_speech_decode(&t->towers, 1, count > 0 ? n + count - 1 : 0, last,
-                                  count > 0 ? 1 : n, logits, &err);
+                                  count > 0 ? 1 : n, logits);
     } while (result == GI_NET_BUSY);
-    check(result == GI_NET_DONE, &err);
+    check(result == GI_NET_DONE, t->towers.failure);
     if (count == 0) {
         *no_speech = gi_whisper_probability(logits, 0, ids.n_vocab, ids.no_speech);
     }
@@ -243,7 +241,6 @@ static uint32_t check_window(struct test *t, struct gi_whisper_window *window,
 {
     struct gi_whisper_token out[GI_NET_TOKENS];
     enum gi_whisper_progress progress = GI_WHISPER_CONTINUES;
-    struct glinfer_error err = {0};
     float no_speech[2] = {NAN, NAN}; // of the GPU, of the CPU
     gi_whisper_begin(window);
     while (progress == GI_WHISPER_CONTINUES && !t->has_failed) {
@@ -257,9 +254,9 @@ static uint32_t check_window(struct test *t, struct gi_whisper_window *window,
         }
         enum gi_net_result result;
         do {
-            result = gi_speech_write(&t->towers, &written, out, &n, &no_speech[0], &err);
+            result = gi_speech_write(&t->towers, &written, out, &n, &no_speech[0]);
         } while (result == GI_NET_BUSY);
-        check(result == GI_NET_DONE, &err);
+        check(result == GI_NET_DONE, t->towers.failure);
         if (t->towers.call.pause_ns > 0 && n > 1) {
             fail(t, "tokens of a call that is late, at", count, n, 1);
         }
@@ -267,7 +264,7 @@ static uint32_t check_window(struct test *t, struct gi_whisper_window *window,
             const struct gi_whisper_token token =
                 choose(t, choice, window, n_prompt, &no_speech[1]);
             compare_choice(t, count + i, &out[i], &token);
-            check(gi_whisper_push(window, token, &progress, &err), &err);
+            check(gi_whisper_push(window, token, &progress, t->towers.failure), t->towers.failure);
         }
     }
     if (!(fabsf(no_speech[0] - no_speech[1]) <= 1e-6F)) {
@@ -345,11 +342,10 @@ static void check_weights(struct test *t, uint32_t token, char *numbers)
     static float weights[N_TEXT * MAX_WIDTH];
     const struct gi_hparams *hparams = &t->tiny.model->hparams;
     const uint32_t n_key = t->towers.n_key;
-    struct glinfer_error err = {0};
-    check(gi_speech_attend(&t->towers, 1, text, N_TEXT, &err) &&
-              gi_speech_weigh(&t->towers, 1, hparams->n_layer / 2 - 1, hparams->n_head - 1, weights,
-                              &err),
-          &err);
+    check(
+        gi_speech_attend(&t->towers, 1, text, N_TEXT) &&
+            gi_speech_weigh(&t->towers, 1, hparams->n_layer / 2 - 1, hparams->n_head - 1, weights),
+        t->towers.failure);
     t->worst_weight =
         fmax(t->worst_weight, compare(t, "weights", token, numbers, weights + (size_t)token * n_key,
                                       n_key, 1, t->tolerance.weight));
@@ -359,14 +355,13 @@ static void check_line(struct test *t, char *line)
 {
     static float row[MAX_WIDTH];
     const struct gi_hparams *hparams = &t->tiny.model->hparams;
-    struct glinfer_error err = {0};
     char kind[16];
     uint32_t index;
     int size = 0;
     if (sscanf(line, "%15s %u%n", kind, &index, &size) != 2) {
         fail(t, "a line of the golden file", 0, 0, 0);
     } else if (strcmp(kind, "positions") == 0) {
-        check(gi_speech_encode(&t->towers, t->mel, 2 * index, &err), &err);
+        check(gi_speech_encode(&t->towers, t->mel, 2 * index), t->towers.failure);
         printf("%u positions\n", index);
     } else if (strcmp(kind, "row") == 0) {
         read_row(t, index, row);

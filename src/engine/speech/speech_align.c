@@ -20,7 +20,7 @@ static uint32_t query_width(const struct gi_hparams *decoder)
 }
 
 bool gi_speech_align_begin(struct gi_speech_align *align, const struct gi_hparams *decoder,
-                           uint32_t n, struct glinfer_error *err)
+                           uint32_t n)
 {
     align->n_token = n;
     align->n_cross = 0;
@@ -29,7 +29,7 @@ bool gi_speech_align_begin(struct gi_speech_align *align, const struct gi_hparam
     }
     return gi_array_grow(&align->queries, &align->capacity,
                          (size_t)align->n_cross * n * query_width(decoder), sizeof(float),
-                         "queries of tokens", err);
+                         "queries of tokens", align->failure);
 }
 
 //-- queries ---------------------------------------------------------------------------------------
@@ -49,11 +49,11 @@ static uint32_t find_attention(const struct gi_dispatch_table *list, const struc
 
 // The list stops before the attention of each layer, when its queries are in the graph's rows q.
 enum gi_net_result gi_speech_align_run(struct gi_speech_align *align, struct gi_speech_call *call,
-                                       const struct gi_step_state *state, struct glinfer_error *err)
+                                       const struct gi_step_state *state)
 {
     struct glinfer_session *session = call->session;
     const struct gi_tables *tables = &session->tables;
-    struct gi_executor *executor = gi_tables_find(&session->tables, GI_LIST_PROMPT, err);
+    struct gi_executor *executor = gi_tables_find(&session->tables, GI_LIST_PROMPT, call->failure);
     struct gi_replay_cursor *cursor = &call->cursor;
     const uint32_t width = query_width(&session->model->hparams);
     const uint64_t size = (uint64_t)state->n_tokens * width * sizeof(float);
@@ -70,12 +70,12 @@ enum gi_net_result gi_speech_align_run(struct gi_speech_align *align, struct gi_
             cursor->stop = find_attention(gi_multi_executor_list(executor),
                                           &tables->graph.cross_state, cursor->entry);
         }
-        result = gi_speech_call_run(call, GI_LIST_PROMPT, state, err);
+        result = gi_speech_call_run(call, GI_LIST_PROMPT, state);
         if (result == GI_NET_DONE && !call->is_open) {
             break;
         }
         if (result == GI_NET_DONE) {
-            result = gi_speech_call_fetch(call, &tables->graph.q.range, 1, size, err);
+            result = gi_speech_call_fetch(call, &tables->graph.q.range, 1, size);
         }
     }
     return result;
@@ -95,7 +95,7 @@ static const struct gi_kv_layer *find_cache(const struct glinfer_session *decode
 
 // Reads the keys of a head, (n_key, head_dim).
 static float *read_keys(struct glinfer_session *decoder, const struct gi_kv_layer *cache,
-                        uint32_t head, uint32_t n_key, struct glinfer_error *err)
+                        uint32_t head, uint32_t n_key, struct glinfer_error *failure)
 {
     struct gi_cache_plane planes[GI_CACHE_PLANES];
     struct gi_gpu *gpu = gi_session_gpu(decoder);
@@ -106,11 +106,12 @@ static float *read_keys(struct glinfer_session *decoder, const struct gi_kv_laye
     gi_kv_layer_planes(cache, planes);
     const uint64_t size = (uint64_t)n_key * planes[0].row_size;
     range.offset += planes[0].offset + head * planes[0].head_stride;
-    float *keys = gi_array_zeroed(n, sizeof(float), "keys of a sound", err);
-    if (keys && gi_readback_init(&readback, gpu, size, err)) {
+    float *keys = gi_array_zeroed(n, sizeof(float), "keys of a sound", failure);
+    if (keys && gi_readback_init(&readback, gpu, size, failure)) {
         gi_readback_begin(&readback);
         gi_readback_add_checked(&readback, gpu, range.buffer, range.offset, size);
-        data = gi_readback_end(&readback, gpu, err) ? gi_readback_wait(&readback, gpu, err) : NULL;
+        data = gi_readback_end(&readback, gpu, failure) ? gi_readback_wait(&readback, gpu, failure)
+                                                        : NULL;
     }
     for (size_t i = 0; data && i < n; i++) {
         keys[i] = cache->type_k == GI_CACHE_F16 ? gi_half_to_float(((const uint16_t *)data)[i])
@@ -124,13 +125,12 @@ static float *read_keys(struct glinfer_session *decoder, const struct gi_kv_laye
 }
 
 bool gi_speech_align_weigh(const struct gi_speech_align *align, struct glinfer_session *decoder,
-                           uint32_t layer, uint32_t head, uint32_t n_key, float *weights,
-                           struct glinfer_error *err)
+                           uint32_t layer, uint32_t head, uint32_t n_key, float *weights)
 {
     const struct gi_kv_layer *cache = find_cache(decoder, layer);
     const float scale = decoder->model->hparams.attention_scale;
     const uint32_t n = cache->head_dim, width = query_width(&decoder->model->hparams);
-    float *keys = read_keys(decoder, cache, head, n_key, err);
+    float *keys = read_keys(decoder, cache, head, n_key, align->failure);
     for (uint32_t token = 0; keys && token < align->n_token; token++) {
         const float *query =
             &align->queries[((size_t)layer * align->n_token + token) * width + (size_t)head * n];

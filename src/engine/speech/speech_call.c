@@ -10,8 +10,9 @@
 
 // Creates the session's readback, with room for the logits of a token of each session of its group,
 // the queries of a batch and the count of dispatches.
-static bool open_readback(struct glinfer_session *session, struct glinfer_error *err)
+static bool open_readback(const struct gi_speech_call *call)
 {
+    struct glinfer_session *session = call->session;
     const struct gi_tables *tables = &session->tables;
     const struct gi_hparams *hparams = &session->model->hparams;
     const uint64_t n_query = (uint64_t)tables->n_batch * hparams->n_head * hparams->head_dim;
@@ -19,18 +20,18 @@ static bool open_readback(struct glinfer_session *session, struct glinfer_error 
     const uint64_t n = hparams->is_encoder ? 0 : gi_max_u64(n_logit, n_query);
     return session->logits.capacity > 0 ||
            gi_readback_init(&session->logits, gi_session_gpu(session), (n + 1) * sizeof(float),
-                            err);
+                            call->failure);
 }
 
 // Begins to read n ranges and the count of dispatches, which also marks the end of all that was
 // submitted.
 static bool begin_fetch(struct gi_speech_call *call, const struct gi_range *ranges, uint32_t n,
-                        uint64_t size, struct glinfer_error *err)
+                        uint64_t size)
 {
     struct glinfer_session *session = call->session;
     struct gi_gpu *gpu = gi_session_gpu(session);
     struct gi_readback *readback = &session->logits;
-    if (!open_readback(session, err)) {
+    if (!open_readback(call)) {
         return false;
     }
     gi_readback_begin(readback);
@@ -39,7 +40,7 @@ static bool begin_fetch(struct gi_speech_call *call, const struct gi_range *rang
     }
     gi_run_count_add(gpu, readback);
     call->n_submitted = gi_run_count_submitted(gpu).n;
-    if (!gi_readback_end(readback, gpu, err)) {
+    if (!gi_readback_end(readback, gpu, call->failure)) {
         return false;
     }
     gi_time_box_forget(&session->runner.box);
@@ -50,11 +51,12 @@ static bool begin_fetch(struct gi_speech_call *call, const struct gi_range *rang
 
 // Waits for a fence, in a divided call no longer than the step may.
 static enum gi_net_result wait_for(const struct gi_speech_call *call, const struct gi_fence *fence,
-                                   uint64_t since_ns, struct glinfer_error *err)
+                                   uint64_t since_ns)
 {
     enum { SLICE_NS = 50000 };
     for (bool is_done = call->pause_ns == 0; !is_done;) {
-        if (!gi_fence_poll(gi_session_gpu(call->session), fence, since_ns, &is_done, err)) {
+        if (!gi_fence_poll(gi_session_gpu(call->session), fence, since_ns, &is_done,
+                           call->failure)) {
             return GI_NET_FAILED;
         }
         if (!is_done && gi_clock_ns() >= call->pause_ns) {
@@ -67,47 +69,48 @@ static enum gi_net_result wait_for(const struct gi_speech_call *call, const stru
     return GI_NET_DONE;
 }
 
-enum gi_net_result gi_speech_call_wait(struct gi_speech_call *call, struct glinfer_error *err)
+enum gi_net_result gi_speech_call_wait(struct gi_speech_call *call)
 {
     const struct gi_runner *runner = &call->session->runner;
     const uint32_t last = (runner->next_flight + GI_RUNNER_SLOTS - 1) % GI_RUNNER_SLOTS;
-    return wait_for(call, &runner->readbacks[last].fence, runner->flights[last].submitted_ns, err);
+    return wait_for(call, &runner->readbacks[last].fence, runner->flights[last].submitted_ns);
 }
 
-static enum gi_net_result end_fetch(struct gi_speech_call *call, struct glinfer_error *err)
+static enum gi_net_result end_fetch(struct gi_speech_call *call)
 {
     struct gi_readback *readback = &call->session->logits;
     struct gi_gpu *gpu = gi_session_gpu(call->session);
-    const enum gi_net_result result = wait_for(call, &readback->fence, call->since_ns, err);
+    const enum gi_net_result result = wait_for(call, &readback->fence, call->since_ns);
     uint32_t n_ran;
     if (result != GI_NET_DONE) {
         return result;
     }
     call->is_fetching = false;
-    const uint8_t *data = gi_readback_wait(readback, gpu, err);
+    const uint8_t *data = gi_readback_wait(readback, gpu, call->failure);
     if (!data) {
         return GI_NET_FAILED;
     }
     memcpy(&n_ran, data + readback->size - sizeof(n_ran), sizeof(n_ran));
-    return gi_run_count_check(gpu, n_ran, call->n_submitted, err) ? GI_NET_DONE : GI_NET_FAILED;
+    return gi_run_count_check(gpu, n_ran, call->n_submitted, call->failure) ? GI_NET_DONE
+                                                                            : GI_NET_FAILED;
 }
 
-enum gi_net_result gi_speech_call_pause(struct gi_speech_call *call, struct glinfer_error *err)
+enum gi_net_result gi_speech_call_pause(struct gi_speech_call *call)
 {
     call->is_divided = true;
-    return begin_fetch(call, NULL, 0, 0, err) ? GI_NET_BUSY : GI_NET_FAILED;
+    return begin_fetch(call, NULL, 0, 0) ? GI_NET_BUSY : GI_NET_FAILED;
 }
 
 enum gi_net_result gi_speech_call_fetch(struct gi_speech_call *call, const struct gi_range *ranges,
-                                        uint32_t n, uint64_t size, struct glinfer_error *err)
+                                        uint32_t n, uint64_t size)
 {
-    return begin_fetch(call, ranges, n, size, err) ? end_fetch(call, err) : GI_NET_FAILED;
+    return begin_fetch(call, ranges, n, size) ? end_fetch(call) : GI_NET_FAILED;
 }
 
 //-- steps -----------------------------------------------------------------------------------------
 
 enum gi_net_result gi_speech_call_enter(struct gi_speech_call *call,
-                                        struct glinfer_session *session, struct glinfer_error *err)
+                                        struct glinfer_session *session)
 {
     struct gi_runner *runner = &session->runner;
     const uint32_t ms = session->params.max_batch_ms ? session->params.max_batch_ms : 100;
@@ -115,11 +118,11 @@ enum gi_net_result gi_speech_call_enter(struct gi_speech_call *call,
     enum gi_net_result result = GI_NET_DONE;
     if (call->session != session) {
         call->session = session;
-        result = gi_runner_begin(runner, err) ? GI_NET_DONE : GI_NET_FAILED;
+        result = gi_runner_begin(runner, call->failure) ? GI_NET_DONE : GI_NET_FAILED;
     } else if (call->is_fetching) {
-        result = end_fetch(call, err);
+        result = end_fetch(call);
         // Others may have submitted steps that do not run.
-        if (result == GI_NET_DONE && !gi_run_count_begin(runner->gpu, err)) {
+        if (result == GI_NET_DONE && !gi_run_count_begin(runner->gpu, call->failure)) {
             result = GI_NET_FAILED;
         }
     }
@@ -131,7 +134,7 @@ enum gi_net_result gi_speech_call_enter(struct gi_speech_call *call,
 }
 
 enum gi_net_result gi_speech_call_submit(struct gi_speech_call *call, struct gi_executor *executor,
-                                         const struct gi_chain *chain, struct glinfer_error *err)
+                                         const struct gi_chain *chain)
 {
     struct glinfer_session *session = call->session;
     struct gi_runner *runner = &session->runner;
@@ -140,29 +143,30 @@ enum gi_net_result gi_speech_call_submit(struct gi_speech_call *call, struct gi_
     own.n_steps = 1;
     own.box = &runner->box;
     own.cursor = cursor;
-    if (!gi_time_box_reserve(&runner->box, session->model->device->programs, err) ||
-        !gi_runner_run(runner, executor, &own, err)) {
+    if (!gi_time_box_reserve(&runner->box, session->model->device->programs, call->failure) ||
+        !gi_runner_run(runner, executor, &own, call->failure)) {
         return GI_NET_FAILED;
     }
     const bool is_at_stop = cursor->is_paused && cursor->stop > 0 && cursor->entry == cursor->stop;
     call->is_open = cursor->is_paused;
     if (cursor->is_paused && !is_at_stop) {
-        return gi_speech_call_pause(call, err);
+        return gi_speech_call_pause(call);
     }
     if (!cursor->is_paused) {
         *cursor = (struct gi_replay_cursor){0};
     }
-    return call->pause_ns > 0 || gi_time_box_close(&runner->box, err) ? GI_NET_DONE : GI_NET_FAILED;
+    return call->pause_ns > 0 || gi_time_box_close(&runner->box, call->failure) ? GI_NET_DONE
+                                                                                : GI_NET_FAILED;
 }
 
 enum gi_net_result gi_speech_call_run(struct gi_speech_call *call, uint32_t list,
-                                      const struct gi_step_state *state, struct glinfer_error *err)
+                                      const struct gi_step_state *state)
 {
     struct glinfer_session *session = call->session;
-    struct gi_executor *executor = gi_tables_find(&session->tables, list, err);
+    struct gi_executor *executor = gi_tables_find(&session->tables, list, call->failure);
     const struct gi_chain chain = {.n_past = state->n_past, .n_tokens = state->n_tokens};
-    return executor && (call->is_open || gi_runner_write(&session->runner, state, err))
-               ? gi_speech_call_submit(call, executor, &chain, err)
+    return executor && (call->is_open || gi_runner_write(&session->runner, state, call->failure))
+               ? gi_speech_call_submit(call, executor, &chain)
                : GI_NET_FAILED;
 }
 
@@ -170,7 +174,8 @@ enum gi_net_result gi_speech_call_leave(struct gi_speech_call *call, enum gi_net
 {
     call->session->runner.box.pause_ns = 0;
     if (result != GI_NET_BUSY) {
-        *call = (struct gi_speech_call){.pause_ns = call->pause_ns, .budget_ns = call->budget_ns};
+        *call = (struct gi_speech_call){
+            .failure = call->failure, .pause_ns = call->pause_ns, .budget_ns = call->budget_ns};
     }
     return result;
 }

@@ -27,9 +27,9 @@ static uint32_t choose_length(const struct gi_speech_towers *towers,
     return fit < 1 ? 1 : fit < ramp ? (uint32_t)fit : ramp;
 }
 
-static bool write_rules(struct glinfer_session *session, const struct gi_net_text *text,
-                        struct glinfer_error *err)
+static bool write_rules(const struct gi_speech_call *call, const struct gi_net_text *text)
 {
+    struct glinfer_session *session = call->session;
     const struct gi_whisper_window *window = text->window;
     const struct gi_whisper_ids *ids = window->ids;
     const struct gi_whisper_mask mask = gi_whisper_next_mask(window);
@@ -46,10 +46,10 @@ static bool write_rules(struct glinfer_session *session, const struct gi_net_tex
     struct gi_range bits = graph->adjust.range;
     bits.offset += (uint64_t)graph->adjust.mask * sizeof(uint32_t);
     bits.size -= (uint64_t)graph->adjust.mask * sizeof(uint32_t);
-    return gi_runner_fill(&session->runner, &range, &rules, sizeof(rules), err) &&
+    return gi_runner_fill(&session->runner, &range, &rules, sizeof(rules), call->failure) &&
            (window->count > 0 ||
             gi_runner_fill(&session->runner, &bits, text->choice->suppressed,
-                           gi_divide_up(ids->n_vocab, 32) * sizeof(uint32_t), err));
+                           gi_divide_up(ids->n_vocab, 32) * sizeof(uint32_t), call->failure));
 }
 
 // The text ends with the token that ends it or with a timestamp that reaches the end of the sound,
@@ -86,21 +86,20 @@ static bool is_last(const struct gi_step_state *state, uint32_t token)
 
 // Reads the tokens of a chain up to the last of the text.
 static bool take_tokens(const struct gi_speech_call *call, const struct gi_step_state *state,
-                        struct gi_whisper_token *out, uint32_t *n_out, float *no_speech,
-                        struct glinfer_error *err)
+                        struct gi_whisper_token *out, uint32_t *n_out, float *no_speech)
 {
     struct glinfer_session *session = call->session;
     struct gi_runner *runner = &session->runner;
     struct gi_landing landing;
     bool is_over = false;
     uint32_t n = 0;
-    if (!gi_runner_take(runner, &landing, err)) {
+    if (!gi_runner_take(runner, &landing, call->failure)) {
         return false;
     }
     while (n < landing.n_steps && !is_over) {
         const struct gi_ring_entry *entry = &landing.entries[n];
         if (!gi_runner_check_entry(runner, entry, state->step + n, session->model->hparams.n_vocab,
-                                   err)) {
+                                   call->failure)) {
             return false;
         }
         out[n++] =
@@ -115,19 +114,18 @@ static bool take_tokens(const struct gi_speech_call *call, const struct gi_step_
     if (is_timed && n > 0 && n == landing.n_steps) {            // in full
         runner->step_ns = (gi_clock_ns() - landing.begin_ns) / n;
     }
-    return gi_runner_check_count(runner, &landing, n, err);
+    return gi_runner_check_count(runner, &landing, n, call->failure);
 }
 
 // Submits the chain, or as much of it as the step has time for: steps that may not fit a
 // submission.
-static enum gi_net_result submit(struct gi_speech_call *call, const struct gi_step_state *state,
-                                 struct glinfer_error *err)
+static enum gi_net_result submit(struct gi_speech_call *call, const struct gi_step_state *state)
 {
     struct glinfer_session *session = call->session;
     struct gi_runner *runner = &session->runner;
     const bool is_boxed =
         call->is_open || runner->step_ns == 0 || runner->step_ns * call->n_step > runner->budget_ns;
-    struct gi_executor *executor = gi_tables_find(&session->tables, GI_LIST_SPEECH, err);
+    struct gi_executor *executor = gi_tables_find(&session->tables, GI_LIST_SPEECH, call->failure);
     const struct gi_chain chain = {.n_past = state->n_past,
                                    .n_tokens = 1,
                                    .n_steps = call->n_step,
@@ -135,27 +133,28 @@ static enum gi_net_result submit(struct gi_speech_call *call, const struct gi_st
                                    .box = is_boxed ? &runner->box : NULL,
                                    .cursor = is_boxed ? &call->cursor : NULL};
     if (!executor ||
-        (is_boxed && !gi_time_box_reserve(&runner->box, session->model->device->programs, err)) ||
-        !gi_runner_submit(runner, executor, &chain, state->step, err)) {
+        (is_boxed &&
+         !gi_time_box_reserve(&runner->box, session->model->device->programs, call->failure)) ||
+        !gi_runner_submit(runner, executor, &chain, state->step, call->failure)) {
         return GI_NET_FAILED;
     }
     call->is_open = call->cursor.is_paused;
-    return call->is_open ? gi_speech_call_pause(call, err) : GI_NET_DONE;
+    return call->is_open ? gi_speech_call_pause(call) : GI_NET_DONE;
 }
 
 enum gi_net_result gi_speech_write(struct gi_speech_towers *towers, const struct gi_net_text *text,
                                    struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
-                                   float *no_speech, struct glinfer_error *err)
+                                   float *no_speech)
 {
     enum { READ, STEPS, TAKE };
     struct gi_speech_call *call = &towers->call;
     struct glinfer_session *session = towers->decoders[text->seq];
     const struct gi_step_state state = first_state(text);
-    enum gi_net_result result = gi_speech_call_enter(call, session, err);
+    enum gi_net_result result = gi_speech_call_enter(call, session);
     if (result == GI_NET_DONE && call->stage == READ) {
-        result = gi_speech_read(towers, text->n_past, text->tokens, text->n, err);
-        if (result == GI_NET_DONE &&
-            (!write_rules(session, text, err) || !gi_runner_write(&session->runner, &state, err))) {
+        result = gi_speech_read(towers, text->n_past, text->tokens, text->n);
+        if (result == GI_NET_DONE && (!write_rules(call, text) ||
+                                      !gi_runner_write(&session->runner, &state, call->failure))) {
             result = GI_NET_FAILED;
         }
         const uint32_t n_left =
@@ -164,13 +163,13 @@ enum gi_net_result gi_speech_write(struct gi_speech_towers *towers, const struct
         call->stage += result == GI_NET_DONE;
     }
     if (result == GI_NET_DONE && call->stage == STEPS) {
-        result = submit(call, &state, err);
+        result = submit(call, &state);
         call->stage += result == GI_NET_DONE;
     }
     if (result == GI_NET_DONE) {
-        result = gi_speech_call_wait(call, err);
+        result = gi_speech_call_wait(call);
     }
-    if (result == GI_NET_DONE && !take_tokens(call, &state, out, n_out, no_speech, err)) {
+    if (result == GI_NET_DONE && !take_tokens(call, &state, out, n_out, no_speech)) {
         result = GI_NET_FAILED;
     }
     return gi_speech_call_leave(call, result);

@@ -9,4 +9,4 @@
 // devices that run steps after the end in vain, few. Fails as gi_speech_decode does.
 enum gi_net_result gi_speech_write(struct gi_speech_towers *towers, const struct gi_net_text *text,
                                    struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
-                                   float *no_speech, struct glinfer_error *err);
+                                   float *no_speech);

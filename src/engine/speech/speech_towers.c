@@ -9,7 +9,7 @@
 #include <string.h>
 
 bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_model *model,
-                             uint32_t n_decoder, struct glinfer_error *err)
+                             uint32_t n_decoder, struct glinfer_error *failure)
 {
     const struct gi_hparams *hparams = &model->encoder->hparams;
     const struct gi_weight *weight = &model->encoder->weights.layers[GI_SLOT_QKV];
@@ -18,14 +18,18 @@ bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_mod
         .n_ctx = hparams->n_ctx_train, .type_k = type, .type_v = type};
     struct glinfer_session_params text = params;
     text.n_ctx = model->hparams.n_ctx_train;
-    *towers = (struct gi_speech_towers){.n_decoder = n_decoder,
-                                        .has_chains = model->speech.ids.n_vocab > 0};
+    *towers = (struct gi_speech_towers){.failure = failure,
+                                        .n_decoder = n_decoder,
+                                        .has_chains = model->speech.ids.n_vocab > 0,
+                                        .align.failure = failure,
+                                        .call.failure = failure};
     towers->rows = gi_array_zeroed((size_t)2 * hparams->n_ctx_train + 2,
                                    gi_round_up(hparams->n_sound, GI_QUANT_BLOCK) * sizeof(float),
-                                   "a spectrogram", err);
+                                   "a spectrogram", towers->failure);
     if (!towers->rows ||
-        !gi_sessions_create(model->encoder, &params, NULL, 1, &towers->encoder, err) ||
-        !gi_sessions_create(model, &text, towers->encoder, n_decoder, towers->decoders, err)) {
+        !gi_sessions_create(model->encoder, &params, NULL, 1, &towers->encoder, towers->failure) ||
+        !gi_sessions_create(model, &text, towers->encoder, n_decoder, towers->decoders,
+                            towers->failure)) {
         gi_speech_towers_finish(towers);
         return false;
     }
@@ -51,7 +55,7 @@ bool gi_speech_was_lost(struct gi_speech_towers *towers)
 {
     const bool was_lost = towers->epoch > 0 && towers->encoder->runner.epoch != towers->epoch;
     if (was_lost) {
-        towers->call = (struct gi_speech_call){0};
+        towers->call = (struct gi_speech_call){.failure = towers->failure};
         towers->epoch = towers->n_key = 0;
     }
     return was_lost;
@@ -77,7 +81,7 @@ bool gi_speech_is_joint(const struct gi_speech_towers *towers)
 }
 
 // Makes the list of chains ready; goes without chains if its kernels are wrong on the device.
-static bool prepare_chains(struct gi_speech_towers *towers, struct glinfer_error *err)
+static bool prepare_chains(struct gi_speech_towers *towers)
 {
     struct glinfer_error why = {0};
     const bool ok =
@@ -87,29 +91,29 @@ static bool prepare_chains(struct gi_speech_towers *towers, struct glinfer_error
         gi_log_write(&towers->encoder->model->device->log, GLINFER_LOG_WARN,
                      "the CPU chooses the tokens of transcripts: %s", why.message);
     }
-    return ok || !towers->has_chains || gi_error_set(err, why.status, "%s", why.message);
+    return ok || !towers->has_chains || gi_error_pass(towers->failure, &why);
 }
 
-bool gi_speech_prepare(struct gi_speech_towers *towers, struct glinfer_error *err)
+bool gi_speech_prepare(struct gi_speech_towers *towers)
 {
     const uint32_t hearing = 1u << GI_LIST_HEAR | 1u << GI_LIST_PROMPT;
     const uint32_t writing = 1u << GI_LIST_PROMPT | 1u << GI_LIST_LOGITS;
-    bool ok = gi_tables_prepare(&towers->encoder->tables, hearing, NULL, NULL, err);
+    bool ok = gi_tables_prepare(&towers->encoder->tables, hearing, NULL, NULL, towers->failure);
     if (ok && towers->n_decoder > 1) {
-        ok = gi_joint_tables_prepare(joint_of(towers), all_slots(towers), JOINT_END, err);
+        ok = gi_joint_tables_prepare(joint_of(towers), all_slots(towers), JOINT_END,
+                                     towers->failure);
     }
     const uint32_t n_alone = gi_speech_is_joint(towers) ? 1 : towers->n_decoder;
     for (uint32_t i = 0; ok && i < n_alone; i++) {
-        ok = gi_tables_prepare(&towers->decoders[i]->tables, writing, NULL, NULL, err);
+        ok = gi_tables_prepare(&towers->decoders[i]->tables, writing, NULL, NULL, towers->failure);
     }
-    return ok && (!towers->has_chains || prepare_chains(towers, err));
+    return ok && (!towers->has_chains || prepare_chains(towers));
 }
 
 //-- the encoder -----------------------------------------------------------------------------------
 
 // Writes the sound that the encoder is to hear.
-static bool write_sound(struct gi_speech_towers *towers, const float *mel, uint32_t n_frame,
-                        struct glinfer_error *err)
+static bool write_sound(struct gi_speech_towers *towers, const float *mel, uint32_t n_frame)
 {
     struct gi_runner *runner = &towers->encoder->runner;
     const struct gi_graph *graph = &towers->encoder->tables.graph;
@@ -122,40 +126,41 @@ static bool write_sound(struct gi_speech_towers *towers, const float *mel, uint3
         }
     }
     // The row before the first frame, which the second convolution reads.
-    float *zeros = gi_array_zeroed(graph->hparams->n_embd, sizeof(float), "a spectrogram", err);
+    float *zeros =
+        gi_array_zeroed(graph->hparams->n_embd, sizeof(float), "a spectrogram", towers->failure);
     const bool ok = zeros &&
                     gi_runner_fill(runner, &graph->sound.range, towers->rows,
-                                   n_row * stride * sizeof(float), err) &&
+                                   n_row * stride * sizeof(float), towers->failure) &&
                     gi_runner_fill(runner, &graph->qkv.range, zeros,
-                                   graph->hparams->n_embd * sizeof(float), err);
+                                   graph->hparams->n_embd * sizeof(float), towers->failure);
     free(zeros);
     return ok;
 }
 
 enum gi_net_result gi_speech_encode(struct gi_speech_towers *towers, const float *mel,
-                                    uint32_t n_frame, struct glinfer_error *err)
+                                    uint32_t n_frame)
 {
     enum { SOUND, HEAR, POSITIONS, SETTLE };
     struct gi_speech_call *call = &towers->call;
     const struct gi_step_state frames = {.n_tokens = n_frame},
                                positions = {.n_tokens = n_frame / 2};
-    enum gi_net_result result = gi_speech_call_enter(call, towers->encoder, err);
+    enum gi_net_result result = gi_speech_call_enter(call, towers->encoder);
     towers->n_key = 0;
     if (result == GI_NET_DONE && call->stage == SOUND) {
-        const bool ok = gi_speech_prepare(towers, err) && write_sound(towers, mel, n_frame, err);
+        const bool ok = gi_speech_prepare(towers) && write_sound(towers, mel, n_frame);
         result = ok ? GI_NET_DONE : GI_NET_FAILED;
         towers->epoch = towers->encoder->runner.epoch;
         call->stage = HEAR;
     }
     if (result == GI_NET_DONE && call->stage == HEAR) {
-        result = gi_speech_call_run(call, GI_LIST_HEAR, &frames, err);
+        result = gi_speech_call_run(call, GI_LIST_HEAR, &frames);
         call->stage += result == GI_NET_DONE;
     }
     if (result == GI_NET_DONE && call->stage == POSITIONS) {
-        result = gi_speech_call_run(call, GI_LIST_PROMPT, &positions, err);
+        result = gi_speech_call_run(call, GI_LIST_PROMPT, &positions);
         call->stage += result == GI_NET_DONE;
         if (result == GI_NET_DONE && call->pause_ns > 0) { // the decoder does not wait for it
-            result = gi_speech_call_fetch(call, NULL, 0, 0, err);
+            result = gi_speech_call_fetch(call, NULL, 0, 0);
         }
     }
     towers->n_key = result == GI_NET_DONE ? n_frame / 2 : 0;
@@ -168,7 +173,7 @@ enum gi_net_result gi_speech_encode(struct gi_speech_towers *towers, const float
 // their queries to align, unless it is NULL.
 static enum gi_net_result read_tokens(struct gi_speech_towers *towers, uint32_t n_past,
                                       const uint32_t *tokens, uint32_t n,
-                                      struct gi_speech_align *align, struct glinfer_error *err)
+                                      struct gi_speech_align *align)
 {
     struct gi_speech_call *call = &towers->call;
     struct glinfer_session *session = call->session;
@@ -178,28 +183,28 @@ static enum gi_net_result read_tokens(struct gi_speech_towers *towers, uint32_t 
         const uint32_t count = gi_min_u32(n - call->n_done, most);
         const struct gi_step_state state = {.n_past = n_past + call->n_done, .n_tokens = count};
         if (!call->is_open &&
-            (!gi_session_set_keys(session, towers->n_key, count, err) ||
+            (!gi_session_set_keys(session, towers->n_key, count, towers->failure) ||
              !gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS],
-                             tokens + call->n_done, count * sizeof(*tokens), err))) {
+                             tokens + call->n_done, count * sizeof(*tokens), towers->failure))) {
             return GI_NET_FAILED;
         }
-        result = align ? gi_speech_align_run(align, call, &state, err)
-                       : gi_speech_call_run(call, GI_LIST_PROMPT, &state, err);
+        result = align ? gi_speech_align_run(align, call, &state)
+                       : gi_speech_call_run(call, GI_LIST_PROMPT, &state);
         call->n_done += result == GI_NET_DONE ? count : 0;
     }
     return result;
 }
 
 // Takes the logits that were fetched as the row-th.
-static bool take_logits(const struct glinfer_session *session, uint32_t row, float *logits,
-                        struct glinfer_error *err)
+static bool take_logits(const struct gi_speech_call *call, uint32_t row, float *logits)
 {
+    const struct glinfer_session *session = call->session;
     const uint32_t n_vocab = session->tables.graph.logits.n_vocab;
     memcpy(logits, (const float *)session->logits.data + (size_t)row * n_vocab,
            n_vocab * sizeof(*logits));
     for (uint32_t i = 0; i < n_vocab; i++) {
         if (!isfinite(logits[i])) {
-            return gi_error_set(err, GLINFER_STATUS_GPU_FAULT,
+            return gi_error_set(call->failure, GLINFER_STATUS_GPU_FAULT,
                                 "the GPU computed a logit that is not a number, of token %u", i);
         }
     }
@@ -207,31 +212,31 @@ static bool take_logits(const struct glinfer_session *session, uint32_t row, flo
 }
 
 static bool check_room(const struct gi_speech_towers *towers, const struct glinfer_session *session,
-                       uint32_t n_past, uint32_t n, struct glinfer_error *err)
+                       uint32_t n_past, uint32_t n)
 {
     const uint32_t n_ctx = session->sequence.n_ctx;
     return (n > 0 && towers->n_key > 0 && n_past <= n_ctx && n <= n_ctx - n_past) ||
-           gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+           gi_error_set(towers->failure, GLINFER_STATUS_CONTEXT_FULL,
                         "%u tokens after %u do not fit the text of %u that a window may have", n,
                         n_past, n_ctx);
 }
 
 enum gi_net_result gi_speech_read(struct gi_speech_towers *towers, uint32_t n_past,
-                                  const uint32_t *tokens, uint32_t n, struct glinfer_error *err)
+                                  const uint32_t *tokens, uint32_t n)
 {
     struct glinfer_session *session = towers->call.session;
-    if (!check_room(towers, session, n_past, n, err)) {
+    if (!check_room(towers, session, n_past, n)) {
         return GI_NET_FAILED;
     }
-    const enum gi_net_result result = read_tokens(towers, n_past, tokens, n - 1, NULL, err);
-    return result != GI_NET_DONE || gi_session_set_keys(session, towers->n_key, 1, err)
+    const enum gi_net_result result = read_tokens(towers, n_past, tokens, n - 1, NULL);
+    return result != GI_NET_DONE || gi_session_set_keys(session, towers->n_key, 1, towers->failure)
                ? result
                : GI_NET_FAILED;
 }
 
 enum gi_net_result gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder,
                                     uint32_t n_past, const uint32_t *tokens, uint32_t n,
-                                    float *logits, struct glinfer_error *err)
+                                    float *logits)
 {
     enum { TOKENS, LAST, LOGITS };
     struct gi_speech_call *call = &towers->call;
@@ -239,37 +244,37 @@ enum gi_net_result gi_speech_decode(struct gi_speech_towers *towers, uint32_t de
     const struct gi_range *range = &session->tables.graph.logits.range;
     const struct gi_step_state state = {
         .token = tokens[n - 1], .n_past = n_past + n - 1, .n_tokens = 1};
-    enum gi_net_result result = gi_speech_call_enter(call, session, err);
+    enum gi_net_result result = gi_speech_call_enter(call, session);
     if (result == GI_NET_DONE && call->stage == TOKENS) {
-        result = gi_speech_read(towers, n_past, tokens, n, err);
+        result = gi_speech_read(towers, n_past, tokens, n);
         call->stage += result == GI_NET_DONE;
     }
     if (result == GI_NET_DONE && call->stage == LAST) {
-        result = gi_speech_call_run(call, GI_LIST_LOGITS, &state, err);
+        result = gi_speech_call_run(call, GI_LIST_LOGITS, &state);
         call->stage += result == GI_NET_DONE;
         if (result == GI_NET_DONE) {
-            result = gi_speech_call_fetch(
-                call, range, 1, session->tables.graph.logits.n_vocab * sizeof(*logits), err);
+            result = gi_speech_call_fetch(call, range, 1,
+                                          session->tables.graph.logits.n_vocab * sizeof(*logits));
         }
     }
-    if (result == GI_NET_DONE && !take_logits(session, 0, logits, err)) {
+    if (result == GI_NET_DONE && !take_logits(call, 0, logits)) {
         result = GI_NET_FAILED;
     }
     return gi_speech_call_leave(call, result);
 }
 
 // Cross-attention counts the rows of a batch among its keys.
-static bool check_keys(const struct gi_speech_towers *towers, struct glinfer_error *err)
+static bool check_keys(const struct gi_speech_towers *towers)
 {
     return towers->n_key >= towers->n_decoder ||
-           gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+           gi_error_set(towers->failure, GLINFER_STATUS_CONTEXT_FULL,
                         "%u texts need as many positions of sound, which has %u", towers->n_decoder,
                         towers->n_key);
 }
 
 // Writes the step states of all slots, and the keys that all of their rows read.
 static bool write_states(const struct gi_speech_towers *towers, const struct gi_joint_place *place,
-                         const uint32_t *tokens, struct glinfer_error *err)
+                         const uint32_t *tokens)
 {
     struct gi_runner *runner = &towers->decoders[0]->runner;
     const struct gi_joint_tables *joint = joint_of(towers);
@@ -284,14 +289,15 @@ static bool write_states(const struct gi_speech_towers *towers, const struct gi_
     }
     memcpy(states + (size_t)n * GI_STEP_STATE_STRIDE, &own, sizeof(own));
     runner->last = NULL; // its step_state is a slot's
-    return gi_runner_fill(runner, &joint->graph.cross_state, &keys, sizeof(keys), err) &&
+    return gi_runner_fill(runner, &joint->graph.cross_state, &keys, sizeof(keys),
+                          towers->failure) &&
            gi_runner_fill(runner, &joint->joint.state.range, states,
-                          (uint64_t)(n + 1) * GI_STEP_STATE_STRIDE, err);
+                          (uint64_t)(n + 1) * GI_STEP_STATE_STRIDE, towers->failure);
 }
 
 enum gi_net_result gi_speech_decode_each(struct gi_speech_towers *towers, const uint32_t *decoders,
                                          uint32_t n, uint32_t n_past, const uint32_t *tokens,
-                                         float *const *logits, struct glinfer_error *err)
+                                         float *const *logits)
 {
     enum { STEP, LOGITS };
     struct gi_speech_call *call = &towers->call;
@@ -301,7 +307,7 @@ enum gi_net_result gi_speech_decode_each(struct gi_speech_towers *towers, const 
     uint32_t own[GI_MAX_ROWS] = {0};
     const struct gi_chain chain = {
         .n_past = n_past, .n_tokens = towers->n_decoder, .joint = &place};
-    if (!check_room(towers, session, n_past, 1, err) || !check_keys(towers, err)) {
+    if (!check_room(towers, session, n_past, 1) || !check_keys(towers)) {
         return GI_NET_FAILED;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -310,43 +316,43 @@ enum gi_net_result gi_speech_decode_each(struct gi_speech_towers *towers, const 
         own[decoders[i]] = tokens[i];
         ranges[i] = gi_joint_tables_logits(joint_of(towers), decoders[i]);
     }
-    enum gi_net_result result = gi_speech_call_enter(call, session, err);
+    enum gi_net_result result = gi_speech_call_enter(call, session);
     if (result == GI_NET_DONE && call->stage == STEP) {
         struct gi_executor *executor =
-            gi_joint_tables_step(joint_of(towers), all_slots(towers), JOINT_END, err);
-        const bool ok = executor && (call->is_open || write_states(towers, &place, own, err));
-        result = ok ? gi_speech_call_submit(call, executor, &chain, err) : GI_NET_FAILED;
+            gi_joint_tables_step(joint_of(towers), all_slots(towers), JOINT_END, towers->failure);
+        const bool ok = executor && (call->is_open || write_states(towers, &place, own));
+        result = ok ? gi_speech_call_submit(call, executor, &chain) : GI_NET_FAILED;
         call->stage += result == GI_NET_DONE;
         if (result == GI_NET_DONE) {
-            result = gi_speech_call_fetch(
-                call, ranges, n, session->tables.graph.logits.n_vocab * sizeof(float), err);
+            result = gi_speech_call_fetch(call, ranges, n,
+                                          session->tables.graph.logits.n_vocab * sizeof(float));
         }
     }
     for (uint32_t i = 0; i < n && result == GI_NET_DONE; i++) {
-        result = take_logits(session, i, logits[i], err) ? GI_NET_DONE : GI_NET_FAILED;
+        result = take_logits(call, i, logits[i]) ? GI_NET_DONE : GI_NET_FAILED;
     }
     return gi_speech_call_leave(call, result);
 }
 
 enum gi_net_result gi_speech_attend(struct gi_speech_towers *towers, uint32_t decoder,
-                                    const uint32_t *tokens, uint32_t n, struct glinfer_error *err)
+                                    const uint32_t *tokens, uint32_t n)
 {
     struct gi_speech_call *call = &towers->call;
     struct glinfer_session *session = towers->decoders[decoder];
-    if (!check_room(towers, session, 0, n, err) ||
-        !gi_speech_align_begin(&towers->align, &session->model->hparams, n, err)) {
+    if (!check_room(towers, session, 0, n) ||
+        !gi_speech_align_begin(&towers->align, &session->model->hparams, n)) {
         return GI_NET_FAILED;
     }
-    enum gi_net_result result = gi_speech_call_enter(call, session, err);
+    enum gi_net_result result = gi_speech_call_enter(call, session);
     if (result == GI_NET_DONE) {
-        result = read_tokens(towers, 0, tokens, n, &towers->align, err);
+        result = read_tokens(towers, 0, tokens, n, &towers->align);
     }
     return gi_speech_call_leave(call, result);
 }
 
 bool gi_speech_weigh(struct gi_speech_towers *towers, uint32_t decoder, uint32_t layer,
-                     uint32_t head, float *weights, struct glinfer_error *err)
+                     uint32_t head, float *weights)
 {
     return gi_speech_align_weigh(&towers->align, towers->decoders[decoder], layer, head,
-                                 towers->n_key, weights, err);
+                                 towers->n_key, weights);
 }

@@ -6,6 +6,7 @@
 #include "engine/speech/speech_align.h"
 
 struct gi_speech_towers {
+    struct glinfer_error *failure; // borrowed; what a function that fails writes
     struct glinfer_session *encoder;
     struct glinfer_session *decoders[GI_MAX_ROWS];
     uint32_t n_decoder;
@@ -20,7 +21,7 @@ struct gi_speech_towers {
 // Creates the sessions, n of the decoder; the context is not entered. Fails as
 // glinfer_session_create does; sessions that are not complete are marked as destroyed.
 bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_model *model,
-                             uint32_t n_decoder, struct glinfer_error *err);
+                             uint32_t n_decoder, struct glinfer_error *failure);
 // Marks the sessions as destroyed. Accepts all-zero.
 void gi_speech_towers_finish(struct gi_speech_towers *towers);
 
@@ -29,7 +30,7 @@ void gi_speech_towers_finish(struct gi_speech_towers *towers);
 bool gi_speech_was_lost(struct gi_speech_towers *towers);
 // Makes all lists ready before the first window, since the self-test of a list uses the memory of
 // others. Fails as gi_tables_prepare does.
-bool gi_speech_prepare(struct gi_speech_towers *towers, struct glinfer_error *err);
+bool gi_speech_prepare(struct gi_speech_towers *towers);
 
 // Returns true if the decoders take steps together. Otherwise there is one, or a kernel of these
 // steps is wrong on the device.
@@ -39,27 +40,27 @@ bool gi_speech_is_joint(const struct gi_speech_towers *towers);
 // Encodes n_frame frames of the scaled log-mel spectrogram, (n_frame, n_mel); n_frame is even and
 // at most twice the encoder's context. Fails with GPU_LOST, NO_MEMORY, DRIVER, CANCELLED.
 enum gi_net_result gi_speech_encode(struct gi_speech_towers *towers, const float *mel,
-                                    uint32_t n_frame, struct glinfer_error *err);
+                                    uint32_t n_frame);
 // Appends n tokens to a decoder's text, of which n_past tokens are kept, and writes the logits
 // after the last one, (n_vocab). Fails as gi_speech_encode does, and with
 // CONTEXT_FULL, GPU_FAULT.
 enum gi_net_result gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder,
                                     uint32_t n_past, const uint32_t *tokens, uint32_t n,
-                                    float *logits, struct glinfer_error *err);
+                                    float *logits);
 // Appends a token to each of n decoders' texts of n_past tokens, in one step, and writes the logits
 // after it to logits[i], (n_vocab). gi_speech_is_joint. Fails as gi_speech_decode does.
 enum gi_net_result gi_speech_decode_each(struct gi_speech_towers *towers, const uint32_t *decoders,
                                          uint32_t n, uint32_t n_past, const uint32_t *tokens,
-                                         float *const *logits, struct glinfer_error *err);
+                                         float *const *logits);
 // Reads n tokens but for the last, which a step is to read, at the place where the step begins, in
 // a call that was entered.
 enum gi_net_result gi_speech_read(struct gi_speech_towers *towers, uint32_t n_past,
-                                  const uint32_t *tokens, uint32_t n, struct glinfer_error *err);
+                                  const uint32_t *tokens, uint32_t n);
 // Makes n tokens the text of a decoder, for gi_speech_weigh. Fails as gi_speech_decode does, and
 // with NO_MEMORY.
 enum gi_net_result gi_speech_attend(struct gi_speech_towers *towers, uint32_t decoder,
-                                    const uint32_t *tokens, uint32_t n, struct glinfer_error *err);
+                                    const uint32_t *tokens, uint32_t n);
 // Writes the weights of one head of cross-attention for the tokens of gi_speech_attend, (n, n_key).
 // Fails with NO_MEMORY, GPU_LOST, DRIVER.
 bool gi_speech_weigh(struct gi_speech_towers *towers, uint32_t decoder, uint32_t layer,
-                     uint32_t head, float *weights, struct glinfer_error *err);
+                     uint32_t head, float *weights);

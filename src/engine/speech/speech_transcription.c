@@ -15,56 +15,52 @@
 
 //-- the network -----------------------------------------------------------------------------------
 
-static enum gi_net_result encode(void *user, const float *mel, uint32_t n_frame,
-                                 struct glinfer_error *err)
+static enum gi_net_result encode(void *user, const float *mel, uint32_t n_frame)
 {
     struct glinfer_transcription *self = user;
-    return gi_speech_encode(&self->towers, mel, n_frame, err);
+    return gi_speech_encode(&self->towers, mel, n_frame);
 }
 
 static enum gi_net_result decode(void *user, uint32_t seq, uint32_t n_past, const uint32_t *tokens,
-                                 uint32_t n, float *logits, struct glinfer_error *err)
+                                 uint32_t n, float *logits)
 {
     struct glinfer_transcription *self = user;
-    return gi_speech_decode(&self->towers, seq, n_past, tokens, n, logits, err);
+    return gi_speech_decode(&self->towers, seq, n_past, tokens, n, logits);
 }
 
 static enum gi_net_result decode_each(void *user, const uint32_t *seqs, uint32_t n, uint32_t n_past,
-                                      const uint32_t *tokens, float *const *logits,
-                                      struct glinfer_error *err)
+                                      const uint32_t *tokens, float *const *logits)
 {
     struct glinfer_transcription *self = user;
-    return gi_speech_decode_each(&self->towers, seqs, n, n_past, tokens, logits, err);
+    return gi_speech_decode_each(&self->towers, seqs, n, n_past, tokens, logits);
 }
 
 static enum gi_net_result write(void *user, const struct gi_net_text *text,
                                 struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
-                                float *no_speech, struct glinfer_error *err)
+                                float *no_speech)
 {
     struct glinfer_transcription *self = user;
-    return gi_speech_write(&self->towers, text, out, n_out, no_speech, err);
+    return gi_speech_write(&self->towers, text, out, n_out, no_speech);
 }
 
-static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past, struct glinfer_error *err)
+static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past)
 {
     struct glinfer_transcription *self = user;
     struct glinfer_session *const *sessions = self->towers.decoders;
     return gi_cache_rows_copy(&sessions[to]->sequence, &sessions[from]->sequence,
-                              &self->model->hparams, n_past, self->device->gpu, err);
+                              &self->model->hparams, n_past, self->device->gpu, &self->failure);
 }
 
-static enum gi_net_result attend(void *user, const uint32_t *tokens, uint32_t n,
-                                 struct glinfer_error *err)
+static enum gi_net_result attend(void *user, const uint32_t *tokens, uint32_t n)
 {
     struct glinfer_transcription *self = user;
-    return gi_speech_attend(&self->towers, 0, tokens, n, err);
+    return gi_speech_attend(&self->towers, 0, tokens, n);
 }
 
-static bool align(void *user, uint32_t layer, uint32_t head, float *weights,
-                  struct glinfer_error *err)
+static bool align(void *user, uint32_t layer, uint32_t head, float *weights)
 {
     struct glinfer_transcription *self = user;
-    return gi_speech_weigh(&self->towers, 0, layer, head, weights, err);
+    return gi_speech_weigh(&self->towers, 0, layer, head, weights);
 }
 
 static void drop(void *user)
@@ -81,6 +77,7 @@ static void describe_net(struct glinfer_transcription *self)
     const struct gi_hparams *encoder = &self->model->encoder->hparams;
     self->net = (struct gi_speech_net){
         .user = self,
+        .failure = &self->failure,
         .n_vocab = decoder->n_vocab,
         .n_mel = encoder->n_sound,
         .n_audio_ctx = encoder->n_ctx_train,
@@ -166,14 +163,13 @@ static bool take_params(const struct glinfer_transcription_params *params,
     return check_numbers(params, err) && find_language(params->language, &own->language, err);
 }
 
-static bool read_vad(struct glinfer_transcription *self, const struct glinfer_source *source,
-                     struct glinfer_error *err)
+static bool read_vad(struct glinfer_transcription *self, const struct glinfer_source *source)
 {
     if (!source) {
         return true;
     }
-    struct gi_gguf *file = gi_gguf_open(source, err);
-    self->vad = file ? gi_vad_create(file, err) : NULL;
+    struct gi_gguf *file = gi_gguf_open(source, &self->failure);
+    self->vad = file ? gi_vad_create(file, &self->failure) : NULL;
     gi_gguf_close(file);
     return self->vad;
 }
@@ -189,13 +185,13 @@ static uint32_t count_texts(const struct gi_transcriber_params *params)
 }
 
 // Makes all programs ready, so that no step waits for them.
-static bool make_ready(struct glinfer_transcription *self, struct glinfer_error *err)
+static bool make_ready(struct glinfer_transcription *self)
 {
     struct gi_platform_saved saved;
-    if (!gi_device_enter(self->device, &saved, err)) {
+    if (!gi_device_enter(self->device, &saved, &self->failure)) {
         return false;
     }
-    const bool ok = gi_speech_prepare(&self->towers, err);
+    const bool ok = gi_speech_prepare(&self->towers);
     gi_device_leave(self->device, &saved);
     return ok;
 }
@@ -214,15 +210,16 @@ gi_transcription_create(struct glinfer_model *model,
     }
     self->device = model->device;
     self->model = model;
-    if (read_vad(self, vad, err) &&
-        gi_speech_towers_create(&self->towers, model, count_texts(&own), err) &&
-        make_ready(self, err)) {
+    if (read_vad(self, vad) &&
+        gi_speech_towers_create(&self->towers, model, count_texts(&own), &self->failure) &&
+        make_ready(self)) {
         describe_net(self);
         const struct gi_transcriber_inputs inputs = {&self->net, model->speech.mel,
                                                      model->speech.text, self->vad};
-        self->transcriber = gi_transcriber_create(&inputs, &own, err);
+        self->transcriber = gi_transcriber_create(&inputs, &own, &self->failure);
     }
     if (!self->transcriber) {
+        gi_error_pass(err, &self->failure);
         gi_transcription_destroy(self);
         return NULL;
     }
@@ -272,22 +269,22 @@ bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t
 }
 
 // Encodes silence; 0 positions: all, unless they are encoded already.
-static bool measure_encoder(struct glinfer_transcription *self, uint32_t n_position,
-                            struct glinfer_error *err)
+static bool measure_encoder(struct glinfer_transcription *self, uint32_t n_position)
 {
     const struct gi_speech_net *net = &self->net;
     const uint32_t n = n_position > 0 ? n_position : net->n_audio_ctx;
     if (n > net->n_audio_ctx) {
-        return gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
+        return gi_error_set(&self->failure, GLINFER_STATUS_CONTEXT_FULL,
                             "%u positions do not fit the %u that the encoder can hear", n,
                             net->n_audio_ctx);
     }
     if (n_position == 0 && self->towers.n_key == n) {
         return true;
     }
-    float *mel = gi_array_zeroed((size_t)2 * n * net->n_mel, sizeof(*mel), "a spectrogram", err);
-    const bool ok = mel && gi_speech_encode(&self->towers, mel, 2 * n, err) == GI_NET_DONE &&
-                    gi_runner_wait(&self->towers.encoder->runner, err);
+    float *mel =
+        gi_array_zeroed((size_t)2 * n * net->n_mel, sizeof(*mel), "a spectrogram", &self->failure);
+    const bool ok = mel && gi_speech_encode(&self->towers, mel, 2 * n) == GI_NET_DONE &&
+                    gi_runner_wait(&self->towers.encoder->runner, &self->failure);
     free(mel);
     return ok;
 }
@@ -299,21 +296,21 @@ bool gi_transcription_measure(struct glinfer_transcription *transcription, uint3
     enum { N_START = 4 }; // tokens before the first of a text
     const uint32_t start[N_START] = {0};
     const uint64_t begin = gi_clock_ns();
-    float *logits =
-        gi_array_zeroed(transcription->net.n_vocab, sizeof(*logits), "the logits of a step", err);
-    transcription->towers.call = (struct gi_speech_call){0}; // not divided, as a step may be
-    bool ok = logits && measure_encoder(transcription, n_position, err);
+    float *logits = gi_array_zeroed(transcription->net.n_vocab, sizeof(*logits),
+                                    "the logits of a step", &transcription->failure);
+    // Not divided, as a step may be.
+    transcription->towers.call = (struct gi_speech_call){.failure = &transcription->failure};
+    bool ok = logits && measure_encoder(transcription, n_position);
     const uint64_t encoded = gi_clock_ns();
     for (uint32_t i = 0, n_past = 0; ok && i < n_token; i++) {
         const uint32_t n = i == 0 ? N_START : 1;
-        ok = gi_speech_decode(&transcription->towers, 0, n_past, start, n, logits, err) ==
-             GI_NET_DONE;
+        ok = gi_speech_decode(&transcription->towers, 0, n_past, start, n, logits) == GI_NET_DONE;
         n_past += n;
     }
     free(logits);
     times->encode_ms = n_position > 0 ? (double)(encoded - begin) / 1e6 : 0;
     times->decode_ms = (double)(gi_clock_ns() - encoded) / 1e6;
-    return ok;
+    return ok || gi_error_pass(err, &transcription->failure);
 }
 
 // Copies tokens and words into structs of glinfer.h; false without memory for them.

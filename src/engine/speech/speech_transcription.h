@@ -10,6 +10,7 @@
 struct glinfer_transcription {
     struct glinfer_device *device; // borrowed
     struct glinfer_model *model;   // borrowed
+    struct glinfer_error failure;  // of the call in progress
     struct gi_speech_towers towers;
     struct gi_speech_net net;
     struct gi_vad *vad; // NULL: none

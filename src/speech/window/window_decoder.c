@@ -7,16 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool gi_window_decoder_init(struct gi_window_decoder *decoder, struct glinfer_error *err)
+bool gi_window_decoder_init(struct gi_window_decoder *decoder)
 {
     const struct gi_speech_net *net = decoder->net;
     const uint32_t n = net->n_seq;
-    decoder->logits =
-        gi_array_zeroed((size_t)n * net->n_vocab, sizeof(float), "logits of a window", err);
-    decoder->beams = gi_array_zeroed(n, sizeof(*decoder->beams), "beams", err);
-    decoder->next = gi_array_zeroed(n, sizeof(*decoder->next), "beams", err);
-    decoder->is_taken = gi_array_zeroed(n, sizeof(*decoder->is_taken), "beams", err);
-    return decoder->logits && decoder->beams && decoder->next && decoder->is_taken;
+    return GI_ARRAYS_ZEROED("logits of a window", net->failure,
+                            GI_NEW(decoder->logits, (size_t)n * net->n_vocab)) &&
+           GI_ARRAYS_ZEROED("beams", net->failure, GI_NEW(decoder->beams, n),
+                            GI_NEW(decoder->next, n), GI_NEW(decoder->is_taken, n));
 }
 
 void gi_window_decoder_finish(struct gi_window_decoder *decoder)
@@ -38,9 +36,9 @@ void gi_window_decoder_finish(struct gi_window_decoder *decoder)
 
 // Copies the state of a window, with its tokens, into the memory of another.
 static bool copy_window(struct gi_whisper_window *to, const struct gi_whisper_window *from,
-                        struct glinfer_error *err)
+                        struct glinfer_error *failure)
 {
-    if (!GI_ARRAY_RESERVE(to, from->count + 1, "tokens of a transcript", err)) {
+    if (!GI_ARRAY_RESERVE(to, from->count + 1, "tokens of a transcript", failure)) {
         return false;
     }
     struct gi_whisper_token *data = to->data;
@@ -138,21 +136,21 @@ static size_t find_candidates(struct gi_window_decoder *decoder, uint32_t n_open
 
 // Makes beam n of `next` from a beam and a token.
 static bool continue_beam(struct gi_window_decoder *decoder, uint32_t n,
-                          const struct candidate *candidate, struct glinfer_error *err)
+                          const struct candidate *candidate)
 {
     const struct gi_beam *parent = &decoder->beams[candidate->parent];
     struct gi_beam *beam = &decoder->next[n];
-    if (!copy_window(&beam->window, &parent->window, err)) {
+    if (!copy_window(&beam->window, &parent->window, decoder->net->failure)) {
         return false;
     }
     beam->sum = candidate->sum;
     beam->parent = candidate->parent;
-    return gi_whisper_push(&beam->window, candidate->token, &beam->progress, err);
+    return gi_whisper_push(&beam->window, candidate->token, &beam->progress, decoder->net->failure);
 }
 
 // Gives sequences to beams: the first that continues its parent takes the parent's, the others take
 // copies in sequences that nobody needs any more.
-static bool place_beams(struct gi_window_decoder *decoder, uint32_t n, struct glinfer_error *err)
+static bool place_beams(struct gi_window_decoder *decoder, uint32_t n)
 {
     const struct gi_speech_net *net = decoder->net;
     memset(decoder->is_taken, 0, net->n_seq * sizeof(*decoder->is_taken));
@@ -175,7 +173,7 @@ static bool place_beams(struct gi_window_decoder *decoder, uint32_t n, struct gl
         decoder->is_taken[free_seq] = true;
         beam->seq = free_seq;
         if (!net->copy(net->user, free_seq, decoder->beams[beam->parent].seq,
-                       decoder->n_prompt + (uint32_t)beam->window.count - 1, err)) {
+                       decoder->n_prompt + (uint32_t)beam->window.count - 1)) {
             return false;
         }
     }
@@ -183,7 +181,7 @@ static bool place_beams(struct gi_window_decoder *decoder, uint32_t n, struct gl
 }
 
 // Continues all beams that have not ended by a token each.
-static bool choose(struct gi_window_decoder *decoder, struct glinfer_error *err)
+static bool choose(struct gi_window_decoder *decoder)
 {
     struct candidate found[GI_MAX_BEAMS];
     uint32_t n_ended = 0;
@@ -200,17 +198,17 @@ static bool choose(struct gi_window_decoder *decoder, struct glinfer_error *err)
     const uint32_t n_open = decoder->n_wanted - n_ended;
     const size_t n_found = find_candidates(decoder, n_open, found);
     if (n_found == 0) {
-        return gi_error_set(err, GLINFER_STATUS_GPU_FAULT,
+        return gi_error_set(decoder->net->failure, GLINFER_STATUS_GPU_FAULT,
                             "the GPU computed something impossible: no logit of the speech model "
                             "is a number");
     }
     uint32_t n = n_ended;
     for (size_t i = 0; i < n_found; i++) {
-        if (!continue_beam(decoder, n++, &found[i], err)) {
+        if (!continue_beam(decoder, n++, &found[i])) {
             return false;
         }
     }
-    if (!place_beams(decoder, n, err)) {
+    if (!place_beams(decoder, n)) {
         return false;
     }
     struct gi_beam *beams = decoder->beams;
@@ -232,7 +230,7 @@ static void skip_ended(struct gi_window_decoder *decoder)
 }
 
 // Decodes the latest token of the beam that is next, or of all at once where the network does that.
-static enum gi_net_result decode_beams(struct gi_window_decoder *decoder, struct glinfer_error *err)
+static enum gi_net_result decode_beams(struct gi_window_decoder *decoder)
 {
     const struct gi_speech_net *net = decoder->net;
     uint32_t seqs[GI_MAX_BEAMS], tokens[GI_MAX_BEAMS], n = 0;
@@ -248,19 +246,18 @@ static enum gi_net_result decode_beams(struct gi_window_decoder *decoder, struct
     const uint32_t n_past = decoder->n_prompt + count - 1;
     const enum gi_net_result result =
         net->decode_each && decoder->n_wanted > 1
-            ? net->decode_each(net->user, seqs, n, n_past, tokens, logits, err)
-            : net->decode(net->user, seqs[0], n_past, tokens, 1, logits[0], err);
+            ? net->decode_each(net->user, seqs, n, n_past, tokens, logits)
+            : net->decode(net->user, seqs[0], n_past, tokens, 1, logits[0]);
     decoder->at = result == GI_NET_DONE ? decoder->at : first;
     return result;
 }
 
-static enum gi_net_result decode_prompt(struct gi_window_decoder *decoder,
-                                        struct glinfer_error *err)
+static enum gi_net_result decode_prompt(struct gi_window_decoder *decoder)
 {
     const struct gi_speech_net *net = decoder->net;
     const struct gi_whisper_ids *ids = decoder->choice.ids;
     const enum gi_net_result result =
-        net->decode(net->user, 0, 0, decoder->prompt, decoder->n_prompt, decoder->logits, err);
+        net->decode(net->user, 0, 0, decoder->prompt, decoder->n_prompt, decoder->logits);
     if (result == GI_NET_DONE) {
         decoder->no_speech =
             gi_whisper_probability(decoder->logits, 0, ids->n_vocab, ids->no_speech);
@@ -270,8 +267,7 @@ static enum gi_net_result decode_prompt(struct gi_window_decoder *decoder,
 }
 
 // Adds the tokens that the network chooses to the only beam. What comes after the end is dropped.
-static enum gi_net_result write_text(struct gi_window_decoder *decoder, bool *is_over,
-                                     struct glinfer_error *err)
+static enum gi_net_result write_text(struct gi_window_decoder *decoder, bool *is_over)
 {
     const struct gi_speech_net *net = decoder->net;
     struct gi_beam *beam = &decoder->beams[0];
@@ -286,12 +282,11 @@ static enum gi_net_result write_text(struct gi_window_decoder *decoder, bool *is
         text.tokens = &window->data[count - 1].id;
         text.n = 1;
     }
-    const enum gi_net_result result =
-        net->write(net->user, &text, tokens, &n, &decoder->no_speech, err);
+    const enum gi_net_result result = net->write(net->user, &text, tokens, &n, &decoder->no_speech);
     for (uint32_t i = 0; result == GI_NET_DONE && i < n && beam->progress == GI_WHISPER_CONTINUES;
          i++) {
         beam->sum += (double)tokens[i].logprob;
-        if (!gi_whisper_push(window, tokens[i], &beam->progress, err)) {
+        if (!gi_whisper_push(window, tokens[i], &beam->progress, decoder->net->failure)) {
             return GI_NET_FAILED;
         }
     }
@@ -300,21 +295,20 @@ static enum gi_net_result write_text(struct gi_window_decoder *decoder, bool *is
     return result;
 }
 
-enum gi_net_result gi_window_decoder_step(struct gi_window_decoder *decoder, bool *is_over,
-                                          struct glinfer_error *err)
+enum gi_net_result gi_window_decoder_step(struct gi_window_decoder *decoder, bool *is_over)
 {
     const struct gi_whisper_choice *choice = &decoder->choice;
     if (decoder->net->write && decoder->n_wanted == 1 && choice->temperature <= 0 &&
         choice->suppressed) {
-        return write_text(decoder, is_over, err);
+        return write_text(decoder, is_over);
     }
     const enum gi_net_result result =
-        decoder->n_beam == 0 ? decode_prompt(decoder, err) : decode_beams(decoder, err);
+        decoder->n_beam == 0 ? decode_prompt(decoder) : decode_beams(decoder);
     *is_over = false;
     if (result != GI_NET_DONE || decoder->at < decoder->n_beam) {
         return result;
     }
-    if (!choose(decoder, err)) {
+    if (!choose(decoder)) {
         return GI_NET_FAILED;
     }
     skip_ended(decoder);

@@ -37,7 +37,7 @@ struct gi_window_decoder {
 };
 
 // net, choice.ids and the settings are set. Fails with NO_MEMORY.
-bool gi_window_decoder_init(struct gi_window_decoder *decoder, struct glinfer_error *err);
+bool gi_window_decoder_init(struct gi_window_decoder *decoder);
 void gi_window_decoder_finish(struct gi_window_decoder *decoder);
 
 // Starts an attempt at a window, of which seek, end, max_tokens and without_times are set.
@@ -45,7 +45,6 @@ void gi_window_decoder_begin(struct gi_window_decoder *decoder,
                              const struct gi_whisper_window *window, float temperature);
 // Decodes the prompt, or the latest token of one beam or of all. *is_over is set when every beam
 // has ended. Fails as the network does, and with GPU_FAULT (no logit is a number), NO_MEMORY.
-enum gi_net_result gi_window_decoder_step(struct gi_window_decoder *decoder, bool *is_over,
-                                          struct glinfer_error *err);
+enum gi_net_result gi_window_decoder_step(struct gi_window_decoder *decoder, bool *is_over);
 // Returns the best beam of an attempt that is over: its progress is FAILED if all beams failed.
 struct gi_beam *gi_window_decoder_best(struct gi_window_decoder *decoder);

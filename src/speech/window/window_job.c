@@ -8,16 +8,18 @@
 #define LAST_TEMPERATURE 1.000001F
 #define PAST_TEMPERATURE 0.5F // from here on earlier text only repeats a fault
 
-bool gi_window_job_init(struct gi_window_job *job, struct glinfer_error *err)
+bool gi_window_job_init(struct gi_window_job *job)
 {
     const struct gi_speech_net *net = job->net;
     const size_t n_mel = (size_t)2 * net->n_audio_ctx * net->n_mel;
-    job->mel = gi_array_zeroed(n_mel, sizeof(float), "a spectrogram", err);
-    job->prompt = gi_array_zeroed(net->n_text_ctx, sizeof(uint32_t), "tokens of a prompt", err);
-    job->times = gi_array_zeroed(net->n_text_ctx, sizeof(*job->times), "times of words", err);
+    job->mel = gi_array_zeroed(n_mel, sizeof(float), "a spectrogram", job->net->failure);
+    job->prompt =
+        gi_array_zeroed(net->n_text_ctx, sizeof(uint32_t), "tokens of a prompt", job->net->failure);
+    job->times =
+        gi_array_zeroed(net->n_text_ctx, sizeof(*job->times), "times of words", job->net->failure);
     job->needs_times = job->params->has_words || job->params->max_length > 0;
     job->stage = GI_JOB_OVER;
-    return job->mel && job->prompt && job->times && gi_window_decoder_init(&job->decoder, err);
+    return job->mel && job->prompt && job->times && gi_window_decoder_init(&job->decoder);
 }
 
 void gi_window_job_finish(struct gi_window_job *job)
@@ -113,9 +115,9 @@ static void begin_attempt(struct gi_window_job *job)
     job->stage = GI_JOB_DECODE;
 }
 
-static enum gi_net_result encode(struct gi_window_job *job, struct glinfer_error *err)
+static enum gi_net_result encode(struct gi_window_job *job)
 {
-    const enum gi_net_result result = job->net->encode(job->net->user, job->mel, job->n_frame, err);
+    const enum gi_net_result result = job->net->encode(job->net->user, job->mel, job->n_frame);
     if (result == GI_NET_DONE) {
         if (job->language < 0 && ids_of(job)->n_language > 0) {
             job->stage = GI_JOB_DETECT;
@@ -126,13 +128,13 @@ static enum gi_net_result encode(struct gi_window_job *job, struct glinfer_error
     return result;
 }
 
-static enum gi_net_result detect(struct gi_window_job *job, struct glinfer_error *err)
+static enum gi_net_result detect(struct gi_window_job *job)
 {
     const struct gi_whisper_ids *ids = ids_of(job);
     const uint32_t begin = ids->language, end = begin + ids->n_language;
     float *logits = job->decoder.logits;
     const enum gi_net_result result =
-        job->net->decode(job->net->user, 0, 0, &ids->start, 1, logits, err);
+        job->net->decode(job->net->user, 0, 0, &ids->start, 1, logits);
     if (result == GI_NET_DONE) {
         const uint32_t id = gi_whisper_most_likely(logits, begin, end);
         job->language = (int32_t)(id - begin);
@@ -201,7 +203,7 @@ static void end_attempt(struct gi_window_job *job)
 }
 
 // Decodes the text once more as a whole, and finds where the network looked for each token.
-static enum gi_net_result align(struct gi_window_job *job, struct glinfer_error *err)
+static enum gi_net_result align(struct gi_window_job *job)
 {
     const struct gi_whisper_ids *ids = ids_of(job);
     const struct gi_whisper_window *window = &job->best->window;
@@ -223,14 +225,13 @@ static enum gi_net_result align(struct gi_window_job *job, struct glinfer_error 
         }
     }
     job->prompt[job->n_prompt++] = ids->end;
-    const enum gi_net_result result =
-        job->net->attend(job->net->user, job->prompt, job->n_prompt, err);
+    const enum gi_net_result result = job->net->attend(job->net->user, job->prompt, job->n_prompt);
     if (result != GI_NET_DONE) {
         return result;
     }
     const uint32_t n_left = job->end - job->seek;
     if (!gi_word_times_find(job->net, n_before, n_text, job->n_frame,
-                            n_left < job->n_frame ? n_left : job->n_frame, job->times, err)) {
+                            n_left < job->n_frame ? n_left : job->n_frame, job->times)) {
         return GI_NET_FAILED;
     }
     // Back to their places among timestamps, from the last on.
@@ -245,25 +246,25 @@ static enum gi_net_result align(struct gi_window_job *job, struct glinfer_error 
     return GI_NET_DONE;
 }
 
-enum gi_net_result gi_window_job_step(struct gi_window_job *job, struct glinfer_error *err)
+enum gi_net_result gi_window_job_step(struct gi_window_job *job)
 {
     enum gi_net_result result = GI_NET_DONE;
     bool is_over = false;
     switch (job->stage) {
     case GI_JOB_ENCODE:
-        result = encode(job, err);
+        result = encode(job);
         break;
     case GI_JOB_DETECT:
-        result = detect(job, err);
+        result = detect(job);
         break;
     case GI_JOB_DECODE:
-        result = gi_window_decoder_step(&job->decoder, &is_over, err);
+        result = gi_window_decoder_step(&job->decoder, &is_over);
         if (result == GI_NET_DONE && is_over) {
             end_attempt(job);
         }
         break;
     case GI_JOB_ALIGN:
-        result = align(job, err);
+        result = align(job);
         break;
     case GI_JOB_OVER:
         break;

@@ -34,10 +34,10 @@ struct gi_window_job {
 };
 
 // The borrowed members are set. Fails with NO_MEMORY.
-bool gi_window_job_init(struct gi_window_job *job, struct glinfer_error *err);
+bool gi_window_job_init(struct gi_window_job *job);
 void gi_window_job_finish(struct gi_window_job *job);
 
 void gi_window_job_begin(struct gi_window_job *job);
 // Returns GI_NET_DONE when the job is over, GI_NET_BUSY while it is not. Fails as the network does,
 // and with NO_MEMORY; then the job is to be begun again.
-enum gi_net_result gi_window_job_step(struct gi_window_job *job, struct glinfer_error *err);
+enum gi_net_result gi_window_job_step(struct gi_window_job *job);

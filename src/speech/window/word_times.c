@@ -131,11 +131,10 @@ bool gi_time_warp(const float *cost, uint32_t n_row, uint32_t n_column, uint32_t
 {
     enum { BOTH, ROW, COLUMN }; // the step that leads to an element
     const uint32_t width = n_column + 1;
-    double *total = gi_array_zeroed((size_t)2 * width, sizeof(double), "times of words", err);
-    uint8_t *steps = gi_array_zeroed((size_t)n_row * n_column, 1, "times of words", err);
-    if (!total || !steps) {
-        free(total);
-        free(steps);
+    double *total;
+    uint8_t *steps;
+    if (!GI_ARRAYS_ZEROED("times of words", err, GI_NEW(total, (size_t)2 * width),
+                          GI_NEW(steps, (size_t)n_row * n_column))) {
         return false;
     }
     double *above = total, *here = total + width;
@@ -178,11 +177,11 @@ bool gi_time_warp(const float *cost, uint32_t n_row, uint32_t n_column, uint32_t
 
 // Sums up all heads: matrix (n_row, n) becomes the cost of hearing token `row` at position i.
 static bool find_cost(const struct gi_speech_net *net, uint32_t n_row, uint32_t stride, uint32_t n,
-                      float *weights, float *matrix, struct glinfer_error *err)
+                      float *weights, float *matrix)
 {
     struct head head;
     for (uint32_t i = 0; find_head(net, i, &head); i++) {
-        if (!net->align(net->user, head.layer, head.head, weights, err)) {
+        if (!net->align(net->user, head.layer, head.head, weights)) {
             return false;
         }
         add_head(weights, n_row, stride, n, matrix);
@@ -194,20 +193,20 @@ static bool find_cost(const struct gi_speech_net *net, uint32_t n_row, uint32_t 
 }
 
 bool gi_word_times_find(const struct gi_speech_net *net, uint32_t n_before, uint32_t n_text,
-                        uint32_t n_frame, uint32_t n_sound, struct gi_token_time *times,
-                        struct glinfer_error *err)
+                        uint32_t n_frame, uint32_t n_sound, struct gi_token_time *times)
 {
     const uint32_t n_row = n_before + n_text + 1, stride = n_frame / POSITION;
     const uint32_t n_heard = n_sound / POSITION < 1 ? 1 : n_sound / POSITION;
     const uint32_t n = n_heard < stride ? n_heard : stride;
-    float *weights = gi_array_zeroed((size_t)n_row * stride, sizeof(float), "times of words", err);
-    float *matrix = gi_array_zeroed((size_t)n_row * n, sizeof(float), "times of words", err);
-    uint32_t *begins = gi_array_zeroed(n_row, sizeof(uint32_t), "times of words", err);
+    float *weights, *matrix;
+    uint32_t *begins;
     bool is_ok =
-        weights && matrix && begins && find_cost(net, n_row, stride, n, weights, matrix, err);
+        GI_ARRAYS_ZEROED("times of words", net->failure, GI_NEW(weights, (size_t)n_row * stride),
+                         GI_NEW(matrix, (size_t)n_row * n), GI_NEW(begins, n_row)) &&
+        find_cost(net, n_row, stride, n, weights, matrix);
     // The row of a token tells where the network looked to say the one after it.
     const uint32_t first = n_before - 1;
-    is_ok = is_ok && gi_time_warp(&matrix[(size_t)first * n], n_text + 1, n, begins, err);
+    is_ok = is_ok && gi_time_warp(&matrix[(size_t)first * n], n_text + 1, n, begins, net->failure);
     for (uint32_t i = 0; is_ok && i < n_text; i++) {
         times[i] = (struct gi_token_time){POSITION * begins[i], POSITION * begins[i + 1]};
     }

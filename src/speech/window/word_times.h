@@ -16,8 +16,7 @@ struct gi_token_time {
 // transcript, n_text tokens of text, one that ends it. n_frame: encoded; n_sound: those of the
 // sound. Writes n_text times. Fails as the network does, and with NO_MEMORY.
 bool gi_word_times_find(const struct gi_speech_net *net, uint32_t n_before, uint32_t n_text,
-                        uint32_t n_frame, uint32_t n_sound, struct gi_token_time *times,
-                        struct glinfer_error *err);
+                        uint32_t n_frame, uint32_t n_sound, struct gi_token_time *times);
 
 // Finds the path of least cost through cost, (n_row, n_column), from its first element to its last:
 // writes the column at which each row begins, (n_row). Fails with NO_MEMORY.

@@ -35,14 +35,14 @@ static const uint32_t places[N_TOKEN] = {0, 0, 10, 25, 40, 60, 80};
 struct net {
     bool is_used[8][8];
     bool fails;
+    struct glinfer_error *failure;
 };
 
-static bool align(void *user, uint32_t layer, uint32_t head, float *weights,
-                  struct glinfer_error *err)
+static bool align(void *user, uint32_t layer, uint32_t head, float *weights)
 {
     struct net *net = user;
     if (net->fails) {
-        return gi_error_set(err, GLINFER_STATUS_GPU_LOST, "lost");
+        return gi_error_set(net->failure, GLINFER_STATUS_GPU_LOST, "lost");
     }
     net->is_used[layer][head] = true;
     for (uint32_t i = 0; i < N_TOKEN; i++) {
@@ -57,9 +57,14 @@ static bool align(void *user, uint32_t layer, uint32_t head, float *weights,
 static void find(uint32_t n_layer, uint32_t n_head, uint32_t n_vocab, struct net *net,
                  struct gi_token_time *times)
 {
-    const struct gi_speech_net table = {
-        .user = net, .n_vocab = n_vocab, .n_layer = n_layer, .n_head = n_head, .align = align};
-    must_do(gi_word_times_find(&table, 3, N_TOKEN - 4, 2 * N_POSITION, 190, times, &err));
+    struct glinfer_error err;
+    const struct gi_speech_net table = {.user = net,
+                                        .failure = &err,
+                                        .n_vocab = n_vocab,
+                                        .n_layer = n_layer,
+                                        .n_head = n_head,
+                                        .align = align};
+    must(gi_word_times_find(&table, 3, N_TOKEN - 4, 2 * N_POSITION, 190, times), &err);
 }
 
 TEST(tokens_are_heard_where_the_network_looks)
@@ -89,17 +94,17 @@ TEST(unknown_models_use_their_upper_half)
 
 TEST(failures_are_passed_on)
 {
-    struct net net = {.fails = true};
     struct glinfer_error err;
+    struct net net = {.fails = true, .failure = &err};
     struct gi_token_time times[N_TOKEN - 4];
     struct gi_speech_net table = {
-        .user = &net, .n_vocab = 51864, .n_layer = 4, .n_head = 6, .align = align};
-    assert_fails(gi_word_times_find(&table, 3, 3, 2 * N_POSITION, 190, times, &err), err, GPU_LOST,
+        .user = &net, .failure = &err, .n_vocab = 51864, .n_layer = 4, .n_head = 6, .align = align};
+    assert_fails(gi_word_times_find(&table, 3, 3, 2 * N_POSITION, 190, times), err, GPU_LOST,
                  "lost");
     net.fails = false;
     for (long n = 0; n < 5; n++) {
         fail_one_allocation(n);
-        const bool is_ok = gi_word_times_find(&table, 3, 3, 2 * N_POSITION, 190, times, &err);
+        const bool is_ok = gi_word_times_find(&table, 3, 3, 2 * N_POSITION, 190, times);
         fail_allocations_after(-1);
         assert_false(is_ok);
         assert_int_equal(err.status, GLINFER_STATUS_NO_MEMORY);

@@ -8,24 +8,23 @@
 //-- network -----------------------------------------------------------------------------------
 
 // False once in a while, for calls that fail or are busy.
-static enum gi_net_result pass(struct fake_net *fake, struct glinfer_error *err)
+static enum gi_net_result pass(struct fake_net *fake)
 {
     fake->was_busy = fake->is_often_busy && !fake->was_busy;
     if (fake->was_busy) {
         return GI_NET_BUSY;
     }
     if (++fake->n_call == fake->failed_call) {
-        gi_error_set(err, GLINFER_STATUS_GPU_LOST, "the fake GPU was reset");
+        gi_error_set(&fake->failure, GLINFER_STATUS_GPU_LOST, "the fake GPU was reset");
         return GI_NET_FAILED;
     }
     return GI_NET_DONE;
 }
 
-static enum gi_net_result encode(void *user, const float *mel, uint32_t n_frame,
-                                 struct glinfer_error *err)
+static enum gi_net_result encode(void *user, const float *mel, uint32_t n_frame)
 {
     struct fake_net *fake = user;
-    const enum gi_net_result result = pass(fake, err);
+    const enum gi_net_result result = pass(fake);
     if (result != GI_NET_DONE) {
         return result;
     }
@@ -53,10 +52,10 @@ static uint32_t find_text(const struct fake_net *fake, const uint32_t *tokens, u
 }
 
 static enum gi_net_result decode(void *user, uint32_t seq, uint32_t n_past, const uint32_t *tokens,
-                                 uint32_t n, float *logits, struct glinfer_error *err)
+                                 uint32_t n, float *logits)
 {
     struct fake_net *fake = user;
-    const enum gi_net_result result = pass(fake, err);
+    const enum gi_net_result result = pass(fake);
     if (result != GI_NET_DONE) {
         return result;
     }
@@ -88,16 +87,15 @@ static enum gi_net_result decode(void *user, uint32_t seq, uint32_t n_past, cons
 }
 
 enum gi_net_result fake_decode_each(void *user, const uint32_t *seqs, uint32_t n, uint32_t n_past,
-                                    const uint32_t *tokens, float *const *logits,
-                                    struct glinfer_error *err)
+                                    const uint32_t *tokens, float *const *logits)
 {
     struct fake_net *fake = user;
     const bool is_often_busy = fake->is_often_busy;
-    enum gi_net_result result = pass(fake, err);
+    enum gi_net_result result = pass(fake);
     fake->is_often_busy = false;
     for (uint32_t i = 0; i < n && result == GI_NET_DONE; i++) {
         fake->n_call--; // all are one
-        result = decode(user, seqs[i], n_past, &tokens[i], 1, logits[i], err);
+        result = decode(user, seqs[i], n_past, &tokens[i], 1, logits[i]);
     }
     fake->is_often_busy = is_often_busy;
     fake->n_together++;
@@ -106,7 +104,7 @@ enum gi_net_result fake_decode_each(void *user, const uint32_t *seqs, uint32_t n
 
 enum gi_net_result fake_write(void *user, const struct gi_net_text *text,
                               struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
-                              float *no_speech, struct glinfer_error *err)
+                              float *no_speech)
 {
     enum { N_WRITTEN = 3 };
     static float logits[51866];
@@ -124,7 +122,7 @@ enum gi_net_result fake_write(void *user, const struct gi_net_text *text,
     }
     const bool is_often_busy = fake->is_often_busy;
     for (*n_out = 0; *n_out < N_WRITTEN; n_past += n, n = 1, next = &out[(*n_out)++].id) {
-        const enum gi_net_result result = decode(user, text->seq, n_past, next, n, logits, err);
+        const enum gi_net_result result = decode(user, text->seq, n_past, next, n, logits);
         fake->is_often_busy = false; // a call is busy as a whole
         if (result != GI_NET_DONE) {
             fake->is_often_busy = is_often_busy;
@@ -136,21 +134,21 @@ enum gi_net_result fake_write(void *user, const struct gi_net_text *text,
         const struct gi_whisper_mask mask = gi_whisper_next_mask(&window);
         if (gi_whisper_choose(text->choice, &mask, logits, &out[*n_out], 1) == 0) {
             fake->is_often_busy = is_often_busy;
-            gi_error_set(err, GLINFER_STATUS_GPU_FAULT, "no logit is a number");
+            gi_error_set(&fake->failure, GLINFER_STATUS_GPU_FAULT, "no logit is a number");
             return GI_NET_FAILED;
         }
-        must(gi_whisper_push(&window, out[*n_out], &progress, err), err);
+        must(gi_whisper_push(&window, out[*n_out], &progress, &fake->failure), &fake->failure);
     }
     fake->is_often_busy = is_often_busy;
     fake->n_write++;
     return GI_NET_DONE;
 }
 
-static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past, struct glinfer_error *err)
+static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past)
 {
     struct fake_net *fake = user;
     if (++fake->n_call == fake->failed_call) {
-        return gi_error_set(err, GLINFER_STATUS_GPU_LOST, "the fake GPU was reset");
+        return gi_error_set(&fake->failure, GLINFER_STATUS_GPU_LOST, "the fake GPU was reset");
     }
     assert_true(to != from && n_past <= fake->seqs[from].n);
     fake->seqs[to] = fake->seqs[from];
@@ -159,21 +157,19 @@ static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past, struct
     return true;
 }
 
-static enum gi_net_result attend(void *user, const uint32_t *tokens, uint32_t n,
-                                 struct glinfer_error *err)
+static enum gi_net_result attend(void *user, const uint32_t *tokens, uint32_t n)
 {
     static float logits[1 << 16]; // nobody reads them
-    return decode(user, 0, 0, tokens, n, logits, err);
+    return decode(user, 0, 0, tokens, n, logits);
 }
 
 // Token i looks at position 10 * i: it is heard 0.2 s after the one before.
-static bool align(void *user, uint32_t layer, uint32_t head, float *weights,
-                  struct glinfer_error *err)
+static bool align(void *user, uint32_t layer, uint32_t head, float *weights)
 {
     struct fake_net *fake = user;
     const uint32_t n_position = fake->windows[(fake->n_window - 1) % FAKE_N_WINDOW].n_frame / 2;
     if (++fake->n_call == fake->failed_call) {
-        return gi_error_set(err, GLINFER_STATUS_GPU_LOST, "the fake GPU was reset");
+        return gi_error_set(&fake->failure, GLINFER_STATUS_GPU_LOST, "the fake GPU was reset");
     }
     assert_true(layer < fake->net.n_layer && head < fake->net.n_head);
     for (uint32_t i = 0; i < fake->seqs[0].n; i++) {
@@ -206,6 +202,7 @@ void fake_net_init(struct fake_net *fake, uint32_t n_vocab, fake_logits logits, 
         .no_speech = -20,
     };
     fake->net.user = fake;
+    fake->net.failure = &fake->failure;
     assert_true(gi_whisper_ids_init(&fake->ids, n_vocab));
 }
 

@@ -30,6 +30,7 @@ struct fake_window {
 
 struct fake_net {
     struct gi_speech_net net;
+    struct glinfer_error failure; // net writes
     struct gi_whisper_ids ids;
     fake_logits logits;
     const void *story; // for logits
@@ -49,13 +50,12 @@ void fake_net_init(struct fake_net *fake, uint32_t n_vocab, fake_logits logits, 
 
 // Decodes tokens of several sequences together, if it is made a function of the network.
 enum gi_net_result fake_decode_each(void *user, const uint32_t *seqs, uint32_t n, uint32_t n_past,
-                                    const uint32_t *tokens, float *const *logits,
-                                    struct glinfer_error *err);
+                                    const uint32_t *tokens, float *const *logits);
 
 // Chooses tokens, past the end of the text, too, if it is made a function of the network.
 enum gi_net_result fake_write(void *user, const struct gi_net_text *text,
                               struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
-                              float *no_speech, struct glinfer_error *err);
+                              float *no_speech);
 
 // A text that goes on with the same tokens whatever came before.
 struct fake_story {
