@@ -59,24 +59,22 @@ void gi_pair_template_finish(struct gi_pair_template *pair)
 }
 
 // Encodes the template with both in their places, where they are data.
-static bool encode_template(const struct gi_tokenizer *tokenizer, struct gi_text query,
-                            struct gi_text text, struct gi_ids *ids, struct glinfer_error *err)
+static void encode_template(struct gi_encoder *encoder, struct gi_text query, struct gi_text text)
 {
-    const struct gi_pair_template *pair = &tokenizer->pair;
+    const struct gi_pair_template *pair = &encoder->tokenizer->pair;
     struct gi_segment all[] = {
         {pair->before, true, false},  {pair->is_text_first ? text : query, false, false},
         {pair->between, true, false}, {pair->is_text_first ? query : text, false, false},
         {pair->after, true, false},
     };
-    const struct gi_segments segments = {all, 5, 5};
-    return gi_tokenizer_encode_segments(tokenizer, &segments, false, false, ids, err);
+    gi_encode_segments(encoder, &(struct gi_segments){all, 5, 5}, false, false);
 }
 
 bool gi_tokenizer_encode_pair(const struct gi_tokenizer *tokenizer, struct gi_text query,
                               struct gi_text text, struct gi_ids *ids, struct glinfer_error *err)
 {
     struct gi_segment both[] = {{query, false, false}, {text, false, false}};
-    const struct gi_segments first = {&both[0], 1, 1}, second = {&both[1], 1, 1};
+    struct gi_encoder encoder = {tokenizer, ids, err, false};
     const size_t count = ids->count;
     if (tokenizer->pair.is_broken) {
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
@@ -84,11 +82,11 @@ bool gi_tokenizer_encode_pair(const struct gi_tokenizer *tokenizer, struct gi_te
                             "does not have both " QUERY " and " TEXT " once");
     }
     if (tokenizer->pair.bytes) {
-        return encode_template(tokenizer, query, text, ids, err);
+        encode_template(&encoder, query, text);
+    } else {
+        gi_encode_segments(&encoder, &(struct gi_segments){&both[0], 1, 1}, true, true);
+        gi_encode_id(&encoder, tokenizer->is_sep_added ? tokenizer->sep : GI_NO_TOKEN);
+        gi_encode_segments(&encoder, &(struct gi_segments){&both[1], 1, 1}, false, true);
     }
-    const bool ok = gi_tokenizer_encode_segments(tokenizer, &first, true, true, ids, err) &&
-                    (!tokenizer->is_sep_added || gi_ids_push(ids, tokenizer->sep, err)) &&
-                    gi_tokenizer_encode_segments(tokenizer, &second, false, true, ids, err);
-    ids->count = ok ? ids->count : count;
-    return ok;
+    return gi_encoder_end(&encoder, count);
 }

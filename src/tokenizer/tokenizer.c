@@ -245,9 +245,23 @@ void gi_ids_finish(struct gi_ids *ids)
     memset(ids, 0, sizeof(*ids));
 }
 
-bool gi_ids_push(struct gi_ids *ids, int32_t id, struct glinfer_error *err)
+void gi_encode_id(struct gi_encoder *encoder, int32_t id)
 {
-    return GI_ARRAY_PUSH(ids, "token ids", err, id);
+    if (id >= 0 && !encoder->has_failed) {
+        gi_encoder_note(encoder, GI_ARRAY_PUSH(encoder->ids, "token ids", encoder->err, id));
+    }
+}
+
+bool gi_encoder_note(struct gi_encoder *encoder, bool is_done)
+{
+    encoder->has_failed = encoder->has_failed || !is_done;
+    return is_done;
+}
+
+bool gi_encoder_end(const struct gi_encoder *encoder, size_t count)
+{
+    encoder->ids->count = encoder->has_failed ? count : encoder->ids->count;
+    return !encoder->has_failed;
 }
 
 // Finds the special tokens of the text that the segments make when put together.
@@ -278,18 +292,16 @@ static bool find_special(const struct gi_tokenizer *tokenizer, const struct gi_s
     return gi_special_resolve(&tokenizer->special, text, matches, err);
 }
 
-static bool encode_segments(const struct gi_tokenizer *tokenizer, struct gi_text text,
-                            const struct gi_special_matches *matches, struct gi_ids *ids,
-                            struct glinfer_error *err)
+static void encode_text(struct gi_encoder *encoder, struct gi_text text,
+                        const struct gi_special_matches *matches)
 {
+    const struct gi_tokenizer *tokenizer = encoder->tokenizer;
     size_t start = 0;
-    for (size_t i = 0; i < matches->count; i++) {
+    for (size_t i = 0; i < matches->count && !encoder->has_failed; i++) {
         const struct gi_special_match *match = &matches->data[i];
-        struct gi_text plain = {text.data + start, match->offset - start};
-        if (!tokenizer->model->encode(tokenizer, plain, ids, err) ||
-            !gi_ids_push(ids, match->id, err)) {
-            return false;
-        }
+        tokenizer->model->encode(encoder,
+                                 (struct gi_text){text.data + start, match->offset - start});
+        gi_encode_id(encoder, match->id);
         const size_t next = i + 1 < matches->count ? match[1].offset : text.size;
         const bool is_trimmed = gi_special_trims_after(&tokenizer->special, match->id);
         start = match->offset + match->size;
@@ -297,8 +309,9 @@ static bool encode_segments(const struct gi_tokenizer *tokenizer, struct gi_text
             start++;
         }
     }
-    struct gi_text plain = {text.data + start, text.size - start};
-    return tokenizer->model->encode(tokenizer, plain, ids, err);
+    if (!encoder->has_failed) {
+        tokenizer->model->encode(encoder, gi_text_from(text, start));
+    }
 }
 
 // Joins the segments in new memory; NULL without memory.
@@ -321,25 +334,31 @@ static char *join_segments(const struct gi_segments *segments, struct gi_text *t
     return data;
 }
 
+void gi_encode_segments(struct gi_encoder *encoder, const struct gi_segments *segments,
+                        bool add_bos, bool add_eos)
+{
+    const struct gi_tokenizer *tokenizer = encoder->tokenizer;
+    struct gi_special_matches matches = {0};
+    struct gi_text text;
+    char *joined = encoder->has_failed ? NULL : join_segments(segments, &text, encoder->err);
+    if (gi_encoder_note(
+            encoder, joined && find_special(tokenizer, segments, text, &matches, encoder->err))) {
+        gi_encode_id(encoder, add_bos && tokenizer->is_bos_added ? tokenizer->bos : GI_NO_TOKEN);
+        encode_text(encoder, text, &matches);
+        gi_encode_id(encoder, add_eos && tokenizer->is_eos_added ? tokenizer->eos : GI_NO_TOKEN);
+    }
+    free(matches.data);
+    free(joined);
+}
+
 bool gi_tokenizer_encode_segments(const struct gi_tokenizer *tokenizer,
                                   const struct gi_segments *segments, bool add_bos, bool add_eos,
                                   struct gi_ids *ids, struct glinfer_error *err)
 {
-    size_t count = ids->count;
-    struct gi_special_matches matches = {0};
-    struct gi_text text;
-    char *joined = join_segments(segments, &text, err);
-    bool is_done =
-        joined && find_special(tokenizer, segments, text, &matches, err) &&
-        (!add_bos || !tokenizer->is_bos_added || gi_ids_push(ids, tokenizer->bos, err)) &&
-        encode_segments(tokenizer, text, &matches, ids, err) &&
-        (!add_eos || !tokenizer->is_eos_added || gi_ids_push(ids, tokenizer->eos, err));
-    free(matches.data);
-    free(joined);
-    if (!is_done) {
-        ids->count = count;
-    }
-    return is_done;
+    struct gi_encoder encoder = {tokenizer, ids, err, false};
+    const size_t count = ids->count;
+    gi_encode_segments(&encoder, segments, add_bos, add_eos);
+    return gi_encoder_end(&encoder, count);
 }
 
 bool gi_tokenizer_encode(const struct gi_tokenizer *tokenizer, struct gi_text text,

@@ -6,6 +6,8 @@
 #include "tokenizer/text_map.h"
 #include "tokenizer/vocab/special.h"
 
+struct gi_encoder;
+
 // One value of tokenizer.ggml.model: how plain text becomes ids, and ids bytes.
 struct gi_tokenizer_model {
     const char *name;
@@ -17,8 +19,7 @@ struct gi_tokenizer_model {
                     struct glinfer_error *err);
     void (*destroy)(void *state);
     // Appends the ids of text without special tokens; before and after it is one, or nothing.
-    bool (*encode)(const struct gi_tokenizer *tokenizer, struct gi_text text, struct gi_ids *ids,
-                   struct glinfer_error *err);
+    void (*encode)(struct gi_encoder *encoder, struct gi_text text);
     bool always_adds_bos; // regardless of the file
     // Rewrites the text of a normal token to the bytes it stands for, in place; returns how
     // many, never more than size.
@@ -46,7 +47,18 @@ struct gi_tokenizer {
     struct gi_chat chat;
 };
 
-bool gi_ids_push(struct gi_ids *ids, int32_t id, struct glinfer_error *err);
+// Appends ids to a list. Keeps the first failure, after which nothing is appended.
+struct gi_encoder {
+    const struct gi_tokenizer *tokenizer; // borrowed
+    struct gi_ids *ids;                   // borrowed
+    struct glinfer_error *err;            // may be NULL
+    bool has_failed;
+};
+
+// Appends an id unless it is negative.
+void gi_encode_id(struct gi_encoder *encoder, int32_t id);
+// Notes whether something has succeeded; returns it.
+bool gi_encoder_note(struct gi_encoder *encoder, bool is_done);
 
 // A part of a text that is encoded as a whole. Without parse_special control tokens that are
 // spelled in it are plain text, and without finds_marks user-defined ones such as <think>, too.
@@ -64,6 +76,11 @@ struct gi_segments {
 
 // Appends the ids of the segments as if they were one text: words and user-defined tokens may cross
 // the seams. add_bos, add_eos: put them around the text if the vocabulary asks for it.
+void gi_encode_segments(struct gi_encoder *encoder, const struct gi_segments *segments,
+                        bool add_bos, bool add_eos);
+// Returns true if nothing has failed; else removes all ids after the first `count`.
+bool gi_encoder_end(const struct gi_encoder *encoder, size_t count);
+// Appends the ids of segments to a list; without memory for all, none.
 bool gi_tokenizer_encode_segments(const struct gi_tokenizer *tokenizer,
                                   const struct gi_segments *segments, bool add_bos, bool add_eos,
                                   struct gi_ids *ids, struct glinfer_error *err);

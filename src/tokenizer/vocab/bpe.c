@@ -94,11 +94,11 @@ static void *create_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *v
 
 //-- words -------------------------------------------------------------------------------------
 
-static bool encode_word(const struct bpe *bpe, struct gi_merger *merger, struct gi_text text,
-                        struct gi_ids *ids, struct glinfer_error *err)
+static void encode_word(struct gi_encoder *encoder, struct gi_merger *merger, struct gi_text text)
 {
-    if (!gi_merger_begin(merger, text.size, err)) {
-        return false;
+    const struct bpe *bpe = encoder->tokenizer->state;
+    if (!gi_encoder_note(encoder, gi_merger_begin(merger, text.size, encoder->err))) {
+        return;
     }
     for (size_t i = 0; i < text.size; i++) {
         gi_merger_add(merger, 1, bpe->byte_ids[(uint8_t)text.data[i]]);
@@ -106,11 +106,8 @@ static bool encode_word(const struct bpe *bpe, struct gi_merger *merger, struct 
     gi_merger_run(merger);
     const struct gi_piece *pieces = merger->pieces.data;
     for (int32_t i = 0; i >= 0; i = pieces[i].next) {
-        if (pieces[i].id != GI_NO_TOKEN && !gi_ids_push(ids, pieces[i].id, err)) {
-            return false;
-        }
+        gi_encode_id(encoder, pieces[i].id);
     }
-    return true;
 }
 
 //-- text --------------------------------------------------------------------------------------
@@ -128,22 +125,23 @@ static int32_t find_word(const struct gi_tokenizer *tokenizer, struct gi_text wo
 
 // Encodes valid text as words that end at ends. With scratch, as find_word takes it, a word that is
 // a token is not merged.
-static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text text,
-                         const struct gi_word_ends *ends, char *scratch, struct gi_ids *ids,
-                         struct glinfer_error *err)
+static void encode_words(struct gi_encoder *encoder, struct gi_text text,
+                         const struct gi_word_ends *ends, char *scratch)
 {
-    const struct bpe *bpe = tokenizer->state;
+    const struct bpe *bpe = encoder->tokenizer->state;
     struct gi_merger merger = {.find = gi_merges_find, .user = &bpe->merges};
-    bool is_done = true;
     size_t start = 0;
-    for (size_t i = 0; is_done && i < ends->count; i++) {
+    for (size_t i = 0; !encoder->has_failed && i < ends->count; i++) {
         struct gi_text part = {text.data + start, ends->data[i] - start};
-        int32_t id = scratch ? find_word(tokenizer, part, scratch) : GI_NO_TOKEN;
-        is_done = id >= 0 ? gi_ids_push(ids, id, err) : encode_word(bpe, &merger, part, ids, err);
+        int32_t id = scratch ? find_word(encoder->tokenizer, part, scratch) : GI_NO_TOKEN;
+        if (id >= 0) {
+            gi_encode_id(encoder, id);
+        } else {
+            encode_word(encoder, &merger, part);
+        }
         start = ends->data[i];
     }
     gi_merger_finish(&merger);
-    return is_done;
 }
 
 // Holds the text repaired, the same with surrogates hidden, and scratch, in one allocation.
@@ -175,24 +173,21 @@ static bool init_repaired(struct repaired *repaired, struct gi_text text, struct
     return true;
 }
 
-static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text text,
-                        struct gi_ids *ids, struct glinfer_error *err)
+static void encode_text(struct gi_encoder *encoder, struct gi_text text)
 {
-    const struct bpe *bpe = tokenizer->state;
+    const struct bpe *bpe = encoder->tokenizer->state;
     struct repaired repaired = {0};
-    if (!text.size) {
-        return true;
-    }
-    if (!init_repaired(&repaired, text, err)) {
-        return false;
+    if (!text.size || !gi_encoder_note(encoder, init_repaired(&repaired, text, encoder->err))) {
+        return;
     }
     struct gi_word_ends ends = {0};
     char *scratch = gi_pretokenizer_ignores_merges(bpe->pretokenizer) ? repaired.scratch : NULL;
-    bool is_done = gi_pretokenizer_split(bpe->pretokenizer, repaired.subject, &ends, err) &&
-                   encode_words(tokenizer, repaired.text, &ends, scratch, ids, err);
+    if (gi_encoder_note(encoder, gi_pretokenizer_split(bpe->pretokenizer, repaired.subject, &ends,
+                                                       encoder->err))) {
+        encode_words(encoder, repaired.text, &ends, scratch);
+    }
     free(ends.data);
     free(repaired.memory);
-    return is_done;
 }
 
 const struct gi_tokenizer_model gi_bpe_model = {

@@ -43,30 +43,25 @@ static void *create_line_bpe(struct gi_tokenizer *tokenizer, const struct gi_voc
 
 //-- words -----------------------------------------------------------------------------------------
 
-static bool encode_word(const struct gi_tokenizer *tokenizer, struct gi_merger *merger,
-                        struct gi_text word, struct gi_ids *ids, struct glinfer_error *err)
+static void encode_word(struct gi_encoder *encoder, struct gi_merger *merger, struct gi_text word)
 {
-    if (!gi_merger_begin(merger, word.size, err)) {
-        return false;
+    if (!gi_encoder_note(encoder, gi_merger_begin(merger, word.size, encoder->err))) {
+        return;
     }
     for (size_t offset = 0; offset < word.size;) {
         const size_t start = offset;
         gi_utf8_next(word.data, word.size, &offset);
         const struct gi_text character = {word.data + start, offset - start};
         gi_merger_add(merger, (uint32_t)character.size,
-                      gi_text_map_find(&tokenizer->text_to_id, character));
+                      gi_text_map_find(&encoder->tokenizer->text_to_id, character));
     }
     gi_merger_run(merger);
-    const struct line_bpe *bpe = tokenizer->state;
+    const struct line_bpe *bpe = encoder->tokenizer->state;
     for (int32_t i = 0; i >= 0; i = merger->pieces.data[i].next) {
         const struct gi_piece *piece = &merger->pieces.data[i];
         const struct gi_text bytes = {word.data + piece->offset, piece->size};
-        if (piece->id >= 0 ? !gi_ids_push(ids, piece->id, err)
-                           : !gi_push_byte_tokens(bpe->byte_ids, bytes, ids, err)) {
-            return false;
-        }
+        gi_encode_piece(encoder, piece->id, bytes, bpe->byte_ids);
     }
-    return true;
 }
 
 // Returns the bytes of the line, or of the line ends, at the front of a text.
@@ -79,42 +74,45 @@ static size_t word_size(struct gi_text text)
     return i;
 }
 
-static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text text,
-                         struct gi_ids *ids, struct glinfer_error *err)
+static void encode_words(struct gi_encoder *encoder, struct gi_text text)
 {
+    const struct gi_tokenizer *tokenizer = encoder->tokenizer;
     const struct line_bpe *bpe = tokenizer->state;
     struct gi_merger merger = {.find = gi_merges_find, .user = &bpe->merges};
-    bool is_done = true;
-    while (is_done && text.size > 0) {
+    while (!encoder->has_failed && text.size > 0) {
         const struct gi_text word = {text.data, word_size(text)};
         const int32_t id =
             word.data[0] == '\n' ? gi_text_map_find(&tokenizer->text_to_id, word) : GI_NO_TOKEN;
-        is_done =
-            id >= 0 ? gi_ids_push(ids, id, err) : encode_word(tokenizer, &merger, word, ids, err);
+        if (id >= 0) {
+            gi_encode_id(encoder, id);
+        } else {
+            encode_word(encoder, &merger, word);
+        }
         text = gi_text_from(text, word.size);
     }
     gi_merger_finish(&merger);
-    return is_done;
 }
 
-static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text text,
-                        struct gi_ids *ids, struct glinfer_error *err)
+static void encode_text(struct gi_encoder *encoder, struct gi_text text)
 {
     if (!text.size) {
-        return true;
+        return;
     }
     char *repaired = text.size > SIZE_MAX / 3 ? NULL : malloc(text.size * 3);
     if (!repaired) {
-        return gi_error_no_memory(err, text.size * 3, "a text");
+        gi_encoder_note(encoder, gi_error_no_memory(encoder->err, text.size * 3, "a text"));
+        return;
     }
     bool has_surrogates;
     struct gi_text spaced;
     const size_t size = gi_utf8_repair(text.data, text.size, repaired, &has_surrogates);
-    char *escaped = gi_escape_spaces((struct gi_text){repaired, size}, false, &spaced, err);
-    const bool is_done = escaped && encode_words(tokenizer, spaced, ids, err);
+    char *escaped =
+        gi_escape_spaces((struct gi_text){repaired, size}, false, &spaced, encoder->err);
+    if (gi_encoder_note(encoder, escaped)) {
+        encode_words(encoder, spaced);
+    }
     free(escaped);
     free(repaired);
-    return is_done;
 }
 
 const struct gi_tokenizer_model gi_line_bpe_model = {

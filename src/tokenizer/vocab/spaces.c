@@ -64,14 +64,11 @@ int32_t gi_find_byte_token(const struct gi_text_map *ids, uint8_t byte)
     return gi_text_map_find(ids, (struct gi_text){name, strlen(name)});
 }
 
-bool gi_push_byte_tokens(const int32_t byte_ids[256], struct gi_text bytes, struct gi_ids *ids,
-                         struct glinfer_error *err)
+void gi_encode_piece(struct gi_encoder *encoder, int32_t id, struct gi_text bytes,
+                     const int32_t byte_ids[256])
 {
-    for (size_t i = 0; i < bytes.size; i++) {
-        const int32_t id = byte_ids[(uint8_t)bytes.data[i]];
-        if (id >= 0 && !gi_ids_push(ids, id, err)) {
-            return false;
-        }
+    gi_encode_id(encoder, id);
+    for (size_t i = 0; id < 0 && i < bytes.size; i++) {
+        gi_encode_id(encoder, byte_ids[(uint8_t)bytes.data[i]]);
     }
-    return true;
 }

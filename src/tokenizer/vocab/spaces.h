@@ -1,7 +1,7 @@
 // Vocabularies that spell a space as U+2581 (SentencePiece's way), and bytes as <0x0A>.
 #pragma once
 
-#include "tokenizer/text_map.h"
+#include "tokenizer/tokenizer_impl.h"
 
 #define GI_SPACE      "\u2581"
 #define GI_SPACE_SIZE (sizeof(GI_SPACE) - 1)
@@ -21,7 +21,7 @@ size_t gi_character_at(struct gi_text text, size_t offset);
 
 // Returns the token that spells a byte as <0x0A>; negative if the vocabulary has no such token.
 int32_t gi_find_byte_token(const struct gi_text_map *ids, uint8_t byte);
-// Appends the tokens of bytes, those that have one (byte_ids: negative for none). Fails with
-// NO_MEMORY.
-bool gi_push_byte_tokens(const int32_t byte_ids[256], struct gi_text bytes, struct gi_ids *ids,
-                         struct glinfer_error *err);
+// Appends a piece: its id or, if that is negative, the tokens of its bytes that have one (byte_ids:
+// negative for none).
+void gi_encode_piece(struct gi_encoder *encoder, int32_t id, struct gi_text bytes,
+                     const int32_t byte_ids[256]);

@@ -116,11 +116,11 @@ static bool find_pair(const void *user, const struct gi_piece *left, const struc
     return *id >= 0;
 }
 
-static bool encode_word(struct gi_merger *merger, const struct word *word, struct gi_ids *ids,
-                        struct glinfer_error *err)
+static void encode_word(struct gi_encoder *encoder, struct gi_merger *merger,
+                        const struct word *word)
 {
-    if (!gi_merger_begin(merger, word->text.size, err)) {
-        return false;
+    if (!gi_encoder_note(encoder, gi_merger_begin(merger, word->text.size, encoder->err))) {
+        return;
     }
     for (size_t offset = 0, size; offset < word->text.size; offset += size) {
         size = gi_character_at(word->text, offset);
@@ -133,12 +133,8 @@ static bool encode_word(struct gi_merger *merger, const struct word *word, struc
         const struct gi_text bytes = {word->text.data + piece->offset, piece->size};
         const int32_t id =
             piece->id >= 0 ? piece->id : find_piece(word, piece->offset, piece->size);
-        if (id >= 0 ? !gi_ids_push(ids, id, err)
-                    : !gi_push_byte_tokens(spm->byte_ids, bytes, ids, err)) {
-            return false;
-        }
+        gi_encode_piece(encoder, id, bytes, spm->byte_ids);
     }
-    return true;
 }
 
 // Returns the bytes at the front of a text that no piece reaches past: up to a space that no token
@@ -153,34 +149,31 @@ static size_t word_size(const struct spm *spm, struct gi_text text)
     return i;
 }
 
-static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text text,
-                         struct gi_ids *ids, struct glinfer_error *err)
+static void encode_words(struct gi_encoder *encoder, struct gi_text text)
 {
-    struct word word = {.tokenizer = tokenizer};
+    struct word word = {.tokenizer = encoder->tokenizer};
     struct gi_merger merger = {.find = find_pair, .user = &word};
-    bool is_done = true;
-    for (; is_done && text.size; text = gi_text_from(text, word.text.size)) {
-        word.text = (struct gi_text){text.data, word_size(tokenizer->state, text)};
-        is_done = encode_word(&merger, &word, ids, err);
+    for (; !encoder->has_failed && text.size; text = gi_text_from(text, word.text.size)) {
+        word.text = (struct gi_text){text.data, word_size(word.tokenizer->state, text)};
+        encode_word(encoder, &merger, &word);
     }
     gi_merger_finish(&merger);
-    return is_done;
 }
 
 //-- text --------------------------------------------------------------------------------------
 
-static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text text,
-                        struct gi_ids *ids, struct glinfer_error *err)
+static void encode_text(struct gi_encoder *encoder, struct gi_text text)
 {
-    const struct spm *spm = tokenizer->state;
+    const struct spm *spm = encoder->tokenizer->state;
     if (!text.size) {
-        return true;
+        return;
     }
     struct gi_text spaced;
-    char *escaped = gi_escape_spaces(text, spm->has_space_prefix, &spaced, err);
-    bool is_done = escaped && encode_words(tokenizer, spaced, ids, err);
+    char *escaped = gi_escape_spaces(text, spm->has_space_prefix, &spaced, encoder->err);
+    if (gi_encoder_note(encoder, escaped)) {
+        encode_words(encoder, spaced);
+    }
     free(escaped);
-    return is_done;
 }
 
 const struct gi_tokenizer_model gi_spm_model = {

@@ -243,16 +243,15 @@ static void find_ways(const struct unigram *unigram, struct gi_text text, struct
 }
 
 // Appends the tokens of the best way, one for unknown ones that follow each other.
-static bool push_way(const struct unigram *unigram, const struct way *ways, size_t size,
-                     struct gi_ids *ids, struct glinfer_error *err)
+static void push_way(struct gi_encoder *encoder, const struct way *ways, size_t size)
 {
+    const struct unigram *unigram = encoder->tokenizer->state;
+    struct gi_ids *ids = encoder->ids;
     const size_t begin = ids->count;
     bool was_unknown = false;
     for (size_t at = size, step = 1; step > 0 && at > 0; at -= step) {
         const bool is_unknown = ways[at].id == unigram->unk;
-        if (!(is_unknown && was_unknown) && !gi_ids_push(ids, ways[at].id, err)) {
-            return false;
-        }
+        gi_encode_id(encoder, is_unknown && was_unknown ? GI_NO_TOKEN : ways[at].id);
         was_unknown = is_unknown;
         step = ways[at].size;
     }
@@ -261,35 +260,31 @@ static bool push_way(const struct unigram *unigram, const struct way *ways, size
         ids->data[i] = ids->data[--j];
         ids->data[j] = id;
     }
-    return true;
 }
 
-static bool encode_normalised(const struct unigram *unigram, struct gi_text text,
-                              struct gi_ids *ids, struct glinfer_error *err)
+static void encode_normalised(struct gi_encoder *encoder, struct gi_text text)
 {
     if (text.size > UINT32_MAX - 1) {
-        return gi_error_no_memory(err, text.size, "a text");
+        gi_encoder_note(encoder, gi_error_no_memory(encoder->err, text.size, "a text"));
+        return;
     }
-    struct way *ways = gi_array_zeroed(text.size + 1, sizeof(*ways), "the tokens of a text", err);
-    if (!ways) {
-        return false;
+    struct way *ways =
+        gi_array_zeroed(text.size + 1, sizeof(*ways), "the tokens of a text", encoder->err);
+    if (gi_encoder_note(encoder, ways)) {
+        find_ways(encoder->tokenizer->state, text, ways);
+        push_way(encoder, ways, text.size);
     }
-    find_ways(unigram, text, ways);
-    const bool ok = push_way(unigram, ways, text.size, ids, err);
     free(ways);
-    return ok;
 }
 
-static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text text,
-                        struct gi_ids *ids, struct glinfer_error *err)
+static void encode_text(struct gi_encoder *encoder, struct gi_text text)
 {
-    const struct unigram *unigram = tokenizer->state;
     struct normalised out = {0};
-    const bool ok = normalise(unigram, text, &out, err) &&
-                    (out.count == 0 ||
-                     encode_normalised(unigram, (struct gi_text){out.data, out.count}, ids, err));
+    if (gi_encoder_note(encoder, normalise(encoder->tokenizer->state, text, &out, encoder->err)) &&
+        out.count > 0) {
+        encode_normalised(encoder, (struct gi_text){out.data, out.count});
+    }
     free(out.data);
-    return ok;
 }
 
 const struct gi_tokenizer_model gi_unigram_model = {

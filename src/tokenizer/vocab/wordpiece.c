@@ -102,29 +102,26 @@ static uint32_t fold(uint32_t code)
 //-- words -----------------------------------------------------------------------------------------
 
 // Appends the tokens of a word, which has the space in front.
-static bool push_word(const struct gi_tokenizer *tokenizer, struct gi_text word, struct gi_ids *ids,
-                      struct glinfer_error *err)
+static void push_word(struct gi_encoder *encoder, struct gi_text word)
 {
-    const struct wordpiece *wordpiece = tokenizer->state;
-    const size_t n_before = ids->count;
+    const struct gi_text_map *ids = &encoder->tokenizer->text_to_id;
+    const struct wordpiece *wordpiece = encoder->tokenizer->state;
+    const size_t n_before = encoder->ids->count;
     for (size_t begin = 0; begin < word.size;) {
         const size_t left = word.size - begin;
         size_t size = left < wordpiece->token_size_max ? left : wordpiece->token_size_max;
         int32_t id = GI_NO_TOKEN;
         for (; size > 0 && id == GI_NO_TOKEN; size -= id == GI_NO_TOKEN) {
-            id =
-                gi_text_map_find(&tokenizer->text_to_id, (struct gi_text){word.data + begin, size});
+            id = gi_text_map_find(ids, (struct gi_text){word.data + begin, size});
         }
         if (id == GI_NO_TOKEN) {
-            ids->count = n_before;
-            return wordpiece->unk == GI_NO_TOKEN || gi_ids_push(ids, wordpiece->unk, err);
+            encoder->ids->count = n_before;
+            gi_encode_id(encoder, wordpiece->unk);
+            return;
         }
-        if (!gi_ids_push(ids, id, err)) {
-            return false;
-        }
+        gi_encode_id(encoder, id);
         begin += size;
     }
-    return true;
 }
 
 // Writes text as it is cut into words, into room for 4 * text.size bytes; returns how many.
@@ -141,41 +138,35 @@ static size_t fold_text(struct gi_text text, char *out)
 }
 
 // Appends the tokens of a folded text; word has room for it and the space.
-static bool encode_words(const struct gi_tokenizer *tokenizer, struct gi_text text, char *word,
-                         struct gi_ids *ids, struct glinfer_error *err)
+static void encode_words(struct gi_encoder *encoder, struct gi_text text, char *word)
 {
-    const struct wordpiece *wordpiece = tokenizer->state;
+    const struct wordpiece *wordpiece = encoder->tokenizer->state;
     struct gi_word_ends ends = {0};
-    bool is_ok = gi_pretokenizer_split(wordpiece->words, text, &ends, err);
+    gi_encoder_note(encoder, gi_pretokenizer_split(wordpiece->words, text, &ends, encoder->err));
     size_t begin = 0;
     memcpy(word, SPACE, SPACE_SIZE);
-    for (size_t i = 0; is_ok && i < ends.count; i++) {
+    for (size_t i = 0; !encoder->has_failed && i < ends.count; i++) {
         const size_t size = ends.data[i] - begin;
         if (text.data[begin] != ' ') {
             memcpy(word + SPACE_SIZE, text.data + begin, size);
-            is_ok = push_word(tokenizer, (struct gi_text){word, SPACE_SIZE + size}, ids, err);
+            push_word(encoder, (struct gi_text){word, SPACE_SIZE + size});
         }
         begin = ends.data[i];
     }
     free(ends.data);
-    return is_ok;
 }
 
-static bool encode_text(const struct gi_tokenizer *tokenizer, struct gi_text text,
-                        struct gi_ids *ids, struct glinfer_error *err)
+static void encode_text(struct gi_encoder *encoder, struct gi_text text)
 {
-    const struct wordpiece *wordpiece = tokenizer->state;
+    const struct wordpiece *wordpiece = encoder->tokenizer->state;
     // A character becomes one of at most four bytes; twice: the text and a word of it.
-    char *folded = gi_array_zeroed(8 * text.size + SPACE_SIZE, 1, "a text", err);
-    if (!folded) {
-        return false;
+    char *folded = gi_array_zeroed(8 * text.size + SPACE_SIZE, 1, "a text", encoder->err);
+    size_t size = folded ? fold_text(text, folded) : 0;
+    if (gi_encoder_note(encoder, folded && gi_pretokenizer_strip(wordpiece->words, folded, &size,
+                                                                 encoder->err))) {
+        encode_words(encoder, (struct gi_text){folded, size}, folded + 4 * text.size);
     }
-    size_t size = fold_text(text, folded);
-    const bool is_ok =
-        gi_pretokenizer_strip(wordpiece->words, folded, &size, err) &&
-        encode_words(tokenizer, (struct gi_text){folded, size}, folded + 4 * text.size, ids, err);
     free(folded);
-    return is_ok;
 }
 
 const struct gi_tokenizer_model gi_wordpiece_model = {
