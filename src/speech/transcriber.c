@@ -1,5 +1,6 @@
 #include "speech/transcriber.h"
 
+#include "base/arguments.h"
 #include "base/array.h"
 #include "base/round.h"
 #include "speech/stream/speech_stream.h"
@@ -21,13 +22,14 @@ enum {
 struct gi_transcriber {
     struct gi_transcriber_inputs inputs;
     struct glinfer_error *failure; // the network's: of the step in progress
-    struct gi_transcriber_params params;
+    struct glinfer_transcription_params params;
     struct gi_whisper_ids ids;
     uint32_t *suppressed;                    // bits of ids; owned
     struct gi_whisper_id_list initial, past; // tokens: the prompt, and those of earlier windows
     struct gi_speech_stream stream;
-    uint64_t seek;    // frames of the sound that are transcribed
-    int32_t language; // of the sound; -1: not known yet
+    uint64_t seek;          // frames of the sound that are transcribed
+    int32_t given_language; // -1: to be detected
+    int32_t language;       // of the sound; -1: not known yet
     struct gi_window_job job;
     bool is_working;   // at the job's window
     bool is_cancelled; // DONE is to follow
@@ -38,25 +40,32 @@ struct gi_transcriber {
 
 //-- life --------------------------------------------------------------------------------------
 
+bool gi_transcriber_check(const struct glinfer_transcription_params *params,
+                          struct glinfer_error *err)
+{
+    int32_t language;
+#define GI_NUMBER(type, field, value, least, most)                                                 \
+    gi_check_number(#field, (double)params->field, least, most, err) &&
+    return GLINFER_SPEECH_MAP(GI_NUMBER)
+               gi_whisper_take_language(params->language, &language, err) &&
+           (!params->suppress || gi_whisper_suppress_regex(NULL, params->suppress, NULL, err));
+#undef GI_NUMBER
+}
+
 static bool check_params(const struct gi_transcriber *t)
 {
-    const struct gi_transcriber_params *params = &t->params;
+    const struct glinfer_transcription_params *params = &t->params;
     const struct gi_speech_net *net = t->inputs.net;
-    if (params->language >= 0 &&
-        (uint32_t)params->language >= gi_whisper_count_languages(t->ids.n_vocab)) {
-        const char *name = gi_whisper_language_name((uint32_t)params->language);
+    const uint32_t n_language = gi_whisper_count_languages(t->ids.n_vocab);
+    if (t->given_language >= 0 && (uint32_t)t->given_language >= n_language) {
+        const char *name = gi_whisper_language_name((uint32_t)t->given_language);
         return gi_error_set(t->failure, GLINFER_STATUS_INVALID_ARGUMENT,
                             "invalid language %s: the model does not know it%s", name ? name : "?",
                             t->ids.n_language == 0 ? ", it knows English alone" : "");
     }
-    if (params->translates && t->ids.n_language == 0) {
+    if (params->translate && t->ids.n_language == 0) {
         return gi_error_set(t->failure, GLINFER_STATUS_INVALID_ARGUMENT,
                             "cannot translate: the model knows English alone");
-    }
-    if (!(params->temperature >= 0 && params->temperature_step >= 0)) {
-        return gi_error_set(t->failure, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "invalid temperature: %g, with steps of %g",
-                            (double)params->temperature, (double)params->temperature_step);
     }
     if (net->n_seq == 0 || net->n_text_ctx < 16 || net->n_audio_ctx < 1) {
         return gi_error_set(t->failure, GLINFER_STATUS_INVALID_ARGUMENT,
@@ -68,7 +77,7 @@ static bool check_params(const struct gi_transcriber *t)
 
 static bool prepare_text(struct gi_transcriber *t)
 {
-    const struct gi_transcriber_params *params = &t->params;
+    const struct glinfer_transcription_params *params = &t->params;
     const struct gi_whisper_text *text = t->inputs.text;
     t->suppressed =
         gi_array_zeroed(t->ids.n_vocab / 32 + 1, sizeof(uint32_t), "suppressed tokens", t->failure);
@@ -76,11 +85,11 @@ static bool prepare_text(struct gi_transcriber *t)
     bool is_ok = t->suppressed && gi_whisper_encode(text, " ", &blank, t->failure);
     t->job.decoder.choice.blank = blank.count == 1 ? blank.data[0] : UINT32_MAX;
     free(blank.data);
-    if (is_ok && params->suppresses_symbols) {
+    if (is_ok && params->suppress_symbols) {
         gi_whisper_suppress_symbols(text, t->suppressed);
     }
-    is_ok = is_ok && (!params->suppressed || gi_whisper_suppress_regex(text, params->suppressed,
-                                                                       t->suppressed, t->failure));
+    is_ok = is_ok && (!params->suppress ||
+                      gi_whisper_suppress_regex(text, params->suppress, t->suppressed, t->failure));
     is_ok = is_ok &&
             (!params->prompt || gi_whisper_encode(text, params->prompt, &t->initial, t->failure));
     return is_ok && GI_ARRAY_RESERVE(&t->past, t->initial.count, "tokens of a prompt", t->failure);
@@ -97,37 +106,45 @@ static bool init(struct gi_transcriber *t)
     }
     t->stream.is_by_stretch = t->params.is_live && inputs->vad;
     t->stream.listener.vad = inputs->vad;
-    t->stream.listener.voice.params = t->params.voice;
-    float *longest = &t->stream.listener.voice.params.max_speech_s;
-    if (t->params.is_live && !(*longest > 0 && *longest < LIVE_STRETCH)) {
-        *longest = LIVE_STRETCH;
-    }
+    const float longest = t->params.vad_max_speech_s;
+    const bool is_long = t->params.is_live && !(longest > 0 && longest < LIVE_STRETCH);
+    t->stream.listener.voice.params =
+        (struct gi_voice_params){.threshold = t->params.vad_threshold,
+                                 .min_speech_ms = t->params.vad_min_speech_ms,
+                                 .min_silence_ms = t->params.vad_min_silence_ms,
+                                 .max_speech_s = is_long ? LIVE_STRETCH : longest,
+                                 .pad_ms = t->params.vad_pad_ms};
     t->stream.sound.mel = inputs->mel;
     t->stream.sound.n_band = inputs->net->n_mel;
     job->net = job->decoder.net = inputs->net;
     job->params = &t->params;
-    job->initial = t->params.carries_prompt ? &t->initial : NULL;
+    job->initial = t->params.carry_prompt ? &t->initial : NULL;
     job->past = &t->past;
     job->decoder.choice.ids = &t->ids;
     job->decoder.entropy_least = t->params.entropy_least;
     job->decoder.seed = t->params.seed;
-    if (!check_params(t) || !prepare_text(t) || !gi_window_job_init(job)) {
+    if (!gi_whisper_take_language(t->params.language, &t->given_language, t->failure) ||
+        !check_params(t) || !prepare_text(t) || !gi_window_job_init(job)) {
         return false;
     }
     job->decoder.choice.suppressed = t->suppressed;
-    t->params.prompt = t->params.suppressed = NULL;
+    t->params.prompt = t->params.suppress = t->params.language = NULL;
+    t->params.vad = NULL;
     gi_transcriber_reset(t);
     return true;
 }
 
 struct gi_transcriber *gi_transcriber_create(const struct gi_transcriber_inputs *inputs,
-                                             const struct gi_transcriber_params *params,
+                                             const struct glinfer_transcription_params *params,
                                              struct glinfer_error *err)
 {
-    struct gi_transcriber *t = gi_array_zeroed(1, sizeof(*t), "a transcription", err);
+    struct gi_transcriber *t = gi_transcriber_check(params, err)
+                                   ? gi_array_zeroed(1, sizeof(*t), "a transcription", err)
+                                   : NULL;
     if (t) {
         t->inputs = *inputs;
         t->params = *params;
+        t->params.has_words = params->has_words || params->max_length > 0;
         t->failure = inputs->net->failure;
         if (!init(t)) {
             gi_error_pass(err, t->failure);
@@ -155,9 +172,9 @@ void gi_transcriber_destroy(struct gi_transcriber *t)
 static void begin_sound(struct gi_transcriber *t)
 {
     t->seek = 0;
-    t->language = t->params.language;
+    t->language = t->given_language;
     t->past.count = 0;
-    if (!t->params.carries_prompt && t->initial.count > 0) { // past has room for it
+    if (!t->params.carry_prompt && t->initial.count > 0) { // past has room for it
         memcpy(t->past.data, t->initial.data, t->initial.count * sizeof(*t->past.data));
         t->past.count = t->initial.count;
     }
@@ -236,7 +253,7 @@ static bool begin_partial(struct gi_transcriber *t, bool *has_begun)
 {
     struct gi_stretch running = {t->seek * GI_MEL_HOP, t->stream.sound.n_samples};
     *has_begun = false;
-    if (!t->params.is_live || t->params.without_partials || t->stream.listener.is_ended ||
+    if (!t->params.is_live || t->params.no_partials || t->stream.listener.is_ended ||
         (t->stream.is_by_stretch && t->stream.has_sound) ||
         (t->inputs.vad && !gi_voice_running(&t->stream.listener.voice, &running))) {
         return true;
@@ -295,8 +312,8 @@ static bool tell_language(struct gi_transcriber *t)
     const struct gi_window_job *job = &t->job;
     return job->language_probability <= 0 || job->is_partial ||
            gi_transcript_add(&t->transcript,
-                             (struct gi_transcript_event){
-                                 .kind = GI_TRANSCRIPT_LANGUAGE,
+                             (struct glinfer_transcript_event){
+                                 .kind = GLINFER_TRANSCRIPT_LANGUAGE,
                                  .language = gi_whisper_language((uint32_t)job->language),
                                  .probability = job->language_probability},
                              t->failure);
@@ -310,12 +327,12 @@ static bool tell_window(struct gi_transcriber *t)
         .window = &job->best->window,
         .text = t->inputs.text,
         .map = &t->stream.map,
-        .times = job->needs_times ? job->times : NULL,
+        .times = t->params.has_words ? job->times : NULL,
         .end = t->params.is_exact && !job->is_partial ? UINT64_MAX : gi_stream_end(&t->stream),
         .has_words = t->params.has_words,
         .has_spaces = has_spaces(t),
         .max_length = t->params.max_length,
-        .splits_on_word = t->params.splits_on_word,
+        .splits_on_word = t->params.split_on_word,
         .no_speech = job->decoder.no_speech,
         .temperature = job->temperature,
     };
@@ -352,8 +369,8 @@ static bool end_window(struct gi_transcriber *t)
 // Ends the sound that was transcribed.
 static bool end_utterance(struct gi_transcriber *t)
 {
-    const struct gi_transcript_event event = {
-        .kind = GI_TRANSCRIPT_UTTERANCE,
+    const struct glinfer_transcript_event event = {
+        .kind = GLINFER_TRANSCRIPT_UTTERANCE,
         .from_ms = gi_time_map_ms(&t->stream.map, 0, false, 0),
         .to_ms = gi_time_map_ms(&t->stream.map, gi_stream_end(&t->stream), true, 0),
     };
@@ -363,15 +380,15 @@ static bool end_utterance(struct gi_transcriber *t)
 
 //-- steps -------------------------------------------------------------------------------------
 
-static bool finish(struct gi_transcriber *t, enum gi_transcriber_state *state)
+static bool finish(struct gi_transcriber *t, enum glinfer_transcription_state *state)
 {
-    const struct gi_transcript_event event = {.kind = GI_TRANSCRIPT_DONE,
-                                              .is_cancelled = t->is_cancelled};
+    const struct glinfer_transcript_event event = {.kind = GLINFER_TRANSCRIPT_DONE,
+                                                   .is_cancelled = t->is_cancelled};
     if (!gi_transcript_add(&t->transcript, event, t->failure)) {
         return false;
     }
     t->is_done = true;
-    *state = GI_TRANSCRIBER_DONE;
+    *state = GLINFER_TRANSCRIPTION_DONE;
     return true;
 }
 
@@ -394,10 +411,10 @@ static bool step_window(struct gi_transcriber *t)
 }
 
 // Looks for work where no window is in progress, in the order of what the text needs first.
-static bool find_work(struct gi_transcriber *t, enum gi_transcriber_state *state)
+static bool find_work(struct gi_transcriber *t, enum glinfer_transcription_state *state)
 {
-    bool has_work = begin_ready_window(t);
-    if (has_work) {
+    bool has_work;
+    if (begin_ready_window(t)) {
         return true;
     }
     if (t->stream.is_by_stretch && t->stream.has_sound) {
@@ -420,15 +437,15 @@ static bool find_work(struct gi_transcriber *t, enum gi_transcriber_state *state
         return true;
     }
     if (!t->stream.listener.is_ended || !gi_stream_is_final(&t->stream)) {
-        *state = GI_TRANSCRIBER_WAITS;
+        *state = GLINFER_TRANSCRIPTION_WAITS;
         return true;
     }
     return t->stream.has_sound ? end_utterance(t) : finish(t, state);
 }
 
-static bool step(struct gi_transcriber *t, enum gi_transcriber_state *state)
+static bool step(struct gi_transcriber *t, enum glinfer_transcription_state *state)
 {
-    *state = t->is_done ? GI_TRANSCRIBER_DONE : GI_TRANSCRIBER_WORKS;
+    *state = t->is_done ? GLINFER_TRANSCRIPTION_DONE : GLINFER_TRANSCRIPTION_WORKS;
     if (t->is_done) {
         return true;
     }
@@ -447,13 +464,13 @@ static bool step(struct gi_transcriber *t, enum gi_transcriber_state *state)
     return t->is_working ? step_window(t) : find_work(t, state);
 }
 
-bool gi_transcriber_step(struct gi_transcriber *t, enum gi_transcriber_state *state,
+bool gi_transcriber_step(struct gi_transcriber *t, enum glinfer_transcription_state *state,
                          struct glinfer_error *err)
 {
     return step(t, state) || gi_error_pass(err, t->failure);
 }
 
-bool gi_transcriber_poll(struct gi_transcriber *t, struct gi_transcript_event *event)
+bool gi_transcriber_poll(struct gi_transcriber *t, struct glinfer_transcript_event *event)
 {
     return gi_transcript_take(&t->transcript, event);
 }

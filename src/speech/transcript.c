@@ -10,23 +10,23 @@ enum { SLACK = 30 }; // frames by which timestamps of the network miss a gap
 
 //-- queue -------------------------------------------------------------------------------------
 
-static void finish_event(struct gi_transcript_event *event)
+static void finish_event(struct glinfer_transcript_event *event)
 {
     free((void *)event->text);
     free((void *)event->tokens);
     free((void *)event->words);
-    *event = (struct gi_transcript_event){0};
+    *event = (struct glinfer_transcript_event){0};
 }
 
-bool gi_transcript_add(struct gi_transcript *transcript, struct gi_transcript_event event,
+bool gi_transcript_add(struct gi_transcript *transcript, struct glinfer_transcript_event event,
                        struct glinfer_error *err)
 {
     return GI_ARRAY_PUSH(transcript, "a transcript", err, event);
 }
 
-bool gi_transcript_take(struct gi_transcript *transcript, struct gi_transcript_event *event)
+bool gi_transcript_take(struct gi_transcript *transcript, struct glinfer_transcript_event *event)
 {
-    struct gi_transcript_event *data = transcript->data;
+    struct glinfer_transcript_event *data = transcript->data;
     for (size_t i = 0; i < transcript->n_taken; i++) {
         finish_event(&data[i]);
     }
@@ -129,8 +129,8 @@ struct writer {
     char *text; // with room for all tokens
     size_t size;
     struct gi_utf8_stream stream; // the beginning of a character at the end of text
-    struct gi_transcript_token *tokens;
-    struct gi_transcript_word *words;
+    struct glinfer_transcript_token *tokens;
+    struct glinfer_transcript_word *words;
     size_t n_token, n_word;
     uint32_t n_joined; // tokens of the last word
 };
@@ -145,9 +145,10 @@ static void end_character(struct writer *w)
 }
 
 // Appends the text of a token, to the last word or as another one.
-static void write_text(struct writer *w, struct gi_text text,
-                       const struct gi_transcript_token *token)
+static void write_text(struct writer *w, const struct glinfer_transcript_token *token,
+                       float logprob)
 {
+    const struct gi_text text = {token->text, token->size};
     if (text.size == 0) {
         return;
     }
@@ -161,33 +162,34 @@ static void write_text(struct writer *w, struct gi_text text,
     }
     if (w->n_word == 0 || begins_word(w->source, text)) {
         w->words[w->n_word++] =
-            (struct gi_transcript_word){begin, begin, token->from_ms, token->to_ms, 0};
+            (struct glinfer_transcript_word){begin, begin, token->from_ms, token->to_ms, 0};
         w->n_joined = 0;
     }
-    struct gi_transcript_word *word = &w->words[w->n_word - 1];
+    struct glinfer_transcript_word *word = &w->words[w->n_word - 1];
     word->text_end = w->size;
     word->to_ms = token->to_ms;
-    word->probability += (token->logprob - word->probability) / (float)++w->n_joined; // the mean
+    word->probability += (logprob - word->probability) / (float)++w->n_joined; // the mean
 }
 
 static void write_token(struct writer *w, size_t i)
 {
     const struct gi_transcript_window *source = w->source;
     const struct gi_whisper_window *window = source->window;
-    struct gi_transcript_token *token = &w->tokens[w->n_token++];
-    token->id = window->data[i].id;
-    token->logprob = window->data[i].logprob;
+    struct glinfer_transcript_token *token = &w->tokens[w->n_token++];
+    const struct gi_text text = text_of(source, i);
+    *token = (struct glinfer_transcript_token){(int32_t)window->data[i].id,   text.data, text.size,
+                                               expf(window->data[i].logprob), 0,         0};
     if (source->times) {
         const struct gi_token_time *time = &source->times[i];
         gi_time_map_word(source->map, limit(source, window->seek + time->from),
                          limit(source, window->seek + time->to), &token->from_ms, &token->to_ms);
     }
-    write_text(w, text_of(source, i), token);
+    write_text(w, token, window->data[i].logprob);
 }
 
 // Lets a word or a token end no later than its segment: the model's attention, which times words,
 // may last longer than the timestamp after them.
-static void end_within(const struct gi_transcript_event *segment, uint64_t *from_ms,
+static void end_within(const struct glinfer_transcript_event *segment, uint64_t *from_ms,
                        uint64_t *to_ms)
 {
     *to_ms = *to_ms < segment->to_ms ? *to_ms : segment->to_ms;
@@ -217,8 +219,8 @@ static bool add_segment(struct gi_transcript *transcript, const struct gi_transc
     for (size_t i = 0; i < w.n_word; i++) {
         w.words[i].probability = expf(w.words[i].probability);
     }
-    struct gi_transcript_event event = {
-        .kind = GI_TRANSCRIPT_SEGMENT,
+    struct glinfer_transcript_event event = {
+        .kind = GLINFER_TRANSCRIPT_SEGMENT,
         .from_ms = gi_time_map_ms(source->map, limit(source, part.from), false, SLACK),
         .to_ms = gi_time_map_ms(source->map, limit(source, part.to), true, SLACK),
         .text = w.text,
@@ -227,7 +229,7 @@ static bool add_segment(struct gi_transcript *transcript, const struct gi_transc
         .n_token = w.n_token,
         .words = w.words,
         .n_word = w.n_word,
-        .average = gi_whisper_average(source->window),
+        .average_logprob = gi_whisper_average(source->window),
         .no_speech = source->no_speech,
         .temperature = source->temperature,
     };
@@ -296,6 +298,6 @@ bool gi_transcript_add_partial(struct gi_transcript *transcript,
     if (!add_segment(transcript, &plain, all, err)) {
         return false;
     }
-    transcript->data[transcript->count - 1].kind = GI_TRANSCRIPT_PARTIAL;
+    transcript->data[transcript->count - 1].kind = GLINFER_TRANSCRIPT_PARTIAL;
     return true;
 }

@@ -7,55 +7,18 @@
 #include "speech/whisper_rules.h"
 #include "speech/window/word_times.h"
 
-enum gi_transcript_kind {
-    GI_TRANSCRIPT_LANGUAGE,  // was detected
-    GI_TRANSCRIPT_SEGMENT,   // final text
-    GI_TRANSCRIPT_PARTIAL,   // text of the running utterance, which the next one replaces
-    GI_TRANSCRIPT_UTTERANCE, // ended, after its segments
-    GI_TRANSCRIPT_DONE,      // the last event
-};
-
-struct gi_transcript_token {
-    uint32_t id;             // timestamps too
-    float logprob;           // natural logarithm
-    uint64_t from_ms, to_ms; // 0 unless times of tokens are wanted
-};
-
-struct gi_transcript_word {
-    size_t text_begin, text_end; // bytes of the segment's text
-    uint64_t from_ms, to_ms;
-    float probability; // geometric mean of its tokens'
-};
-
-struct gi_transcript_event {
-    enum gi_transcript_kind kind;
-    bool is_cancelled;                        // DONE
-    const char *language;                     // LANGUAGE: its code, static
-    float probability;                        // LANGUAGE
-    uint64_t from_ms, to_ms;                  // SEGMENT, UTTERANCE, PARTIAL
-    const char *text;                         // SEGMENT, PARTIAL: valid UTF-8, ends in 0
-    size_t size;                              // of text in bytes
-    const struct gi_transcript_token *tokens; // SEGMENT
-    size_t n_token;
-    const struct gi_transcript_word *words; // SEGMENT, if wanted
-    size_t n_word;
-    float average;     // SEGMENT: log-probability of a token of its window
-    float no_speech;   // SEGMENT: probability that its window has no speech
-    float temperature; // SEGMENT: at which its window was decoded
-};
-
 // A queue; zero-initialised.
 struct gi_transcript {
-    struct gi_transcript_event *data; // owned, with texts, tokens and words
+    struct glinfer_transcript_event *data; // owned, with texts, tokens and words
     size_t count, capacity;
     size_t n_taken; // events at the front that were taken
 };
 
 // Appends an event without text. Fails with NO_MEMORY.
-bool gi_transcript_add(struct gi_transcript *transcript, struct gi_transcript_event event,
+bool gi_transcript_add(struct gi_transcript *transcript, struct glinfer_transcript_event event,
                        struct glinfer_error *err);
 // Takes the oldest event, which stays valid until the next call; false if the queue is empty.
-bool gi_transcript_take(struct gi_transcript *transcript, struct gi_transcript_event *event);
+bool gi_transcript_take(struct gi_transcript *transcript, struct glinfer_transcript_event *event);
 // Removes the latest events until `count` are left.
 void gi_transcript_cut(struct gi_transcript *transcript, size_t count);
 void gi_transcript_finish(struct gi_transcript *transcript);

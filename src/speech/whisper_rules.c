@@ -58,6 +58,19 @@ int32_t gi_whisper_find_language(const char *text)
     return -1;
 }
 
+bool gi_whisper_take_language(const char *name, int32_t *language, struct glinfer_error *err)
+{
+    *language = -1;
+    if (!name || strcmp(name, "auto") == 0) {
+        return true;
+    }
+    *language = gi_whisper_find_language(name);
+    return *language >= 0 || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                                          "invalid language \"%.32s\": expected a code or a name "
+                                          "such as de or german, or auto",
+                                          name);
+}
+
 bool gi_whisper_ids_init(struct gi_whisper_ids *ids, uint32_t n_vocab)
 {
     enum { N_ENGLISH = 51864, N_TIMES = 1501 };

@@ -39,6 +39,8 @@ const char *gi_whisper_language(uint32_t i);
 const char *gi_whisper_language_name(uint32_t i);
 // Returns the index of a language by its code or name, in any case; -1 for an unknown one.
 int32_t gi_whisper_find_language(const char *text);
+// Sets *language to that index, to -1 for NULL and "auto". Fails with INVALID_ARGUMENT.
+bool gi_whisper_take_language(const char *text, int32_t *language, struct glinfer_error *err);
 
 // The tokens that may follow, as ranges of ids. Special tokens other than `end` never follow.
 struct gi_whisper_mask {

@@ -32,7 +32,7 @@ bool glinfer_transcription_check(const struct glinfer_transcription_params *para
     struct glinfer_transcription_params own;
     struct glinfer_source vad;
     return GI_CHECK(err, GI_SET(params)) && take_all(&own, &vad, params, err) &&
-           gi_transcription_check(&own, err);
+           gi_transcriber_check(&own, err);
 }
 
 struct glinfer_transcription *
@@ -122,7 +122,7 @@ bool glinfer_transcription_measure(struct glinfer_transcription *transcription, 
 bool glinfer_transcription_poll(struct glinfer_transcription *transcription,
                                 struct glinfer_transcript_event *event)
 {
-    return transcription && event && gi_transcription_poll(transcription, event);
+    return transcription && event && gi_transcriber_poll(transcription->transcriber, event);
 }
 
 uint64_t glinfer_transcription_time(const struct glinfer_transcription *transcription)

@@ -1,6 +1,5 @@
 #include "engine/speech/speech_transcription.h"
 
-#include "base/arguments.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/round.h"
@@ -9,7 +8,6 @@
 #include "speech/mel.h"
 #include "speech/vad.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,71 +96,6 @@ static void describe_net(struct glinfer_transcription *self)
 
 //-- life ------------------------------------------------------------------------------------------
 
-static bool find_language(const char *name, int32_t *language, struct glinfer_error *err)
-{
-    *language = -1;
-    if (!name || strcmp(name, "auto") == 0) {
-        return true;
-    }
-    *language = gi_whisper_find_language(name);
-    return *language >= 0 || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                                          "invalid language \"%.32s\": expected a code or a name "
-                                          "such as de or german, or auto",
-                                          name);
-}
-
-static bool check_numbers(const struct glinfer_transcription_params *params,
-                          struct glinfer_error *err)
-{
-#define GI_NUMBER(type, field, value, least, most)                                                 \
-    &&gi_check_number(#field, (double)params->field, least, most, err)
-    return true GLINFER_SPEECH_MAP(GI_NUMBER);
-#undef GI_NUMBER
-}
-
-bool gi_transcription_check(const struct glinfer_transcription_params *params,
-                            struct glinfer_error *err)
-{
-    int32_t language;
-    return check_numbers(params, err) && find_language(params->language, &language, err) &&
-           (!params->suppress || gi_whisper_suppress_regex(NULL, params->suppress, NULL, err));
-}
-
-static bool take_params(const struct glinfer_transcription_params *params,
-                        struct gi_transcriber_params *own, struct glinfer_error *err)
-{
-    *own = (struct gi_transcriber_params){
-        .translates = params->translate,
-        .is_live = params->is_live,
-        .without_partials = params->no_partials,
-        .is_exact = params->is_exact,
-        .without_times = params->no_timestamps,
-        .has_words = params->has_words || params->max_length > 0,
-        .max_length = params->max_length,
-        .splits_on_word = params->split_on_word,
-        .prompt = params->prompt,
-        .carries_prompt = params->carry_prompt,
-        .max_context = params->max_context,
-        .audio_ctx = params->audio_ctx,
-        .suppressed = params->suppress,
-        .suppresses_symbols = params->suppress_symbols,
-        .temperature = params->temperature,
-        .temperature_step = params->temperature_step,
-        .entropy_least = params->entropy_least,
-        .average_least = params->logprob_least,
-        .no_speech_most = params->no_speech_most,
-        .best_of = params->best_of,
-        .beam_size = params->beam_size,
-        .seed = params->seed,
-        .voice = {.threshold = params->vad_threshold,
-                  .min_speech_ms = params->vad_min_speech_ms,
-                  .min_silence_ms = params->vad_min_silence_ms,
-                  .max_speech_s = params->vad_max_speech_s,
-                  .pad_ms = params->vad_pad_ms},
-    };
-    return check_numbers(params, err) && find_language(params->language, &own->language, err);
-}
-
 static bool read_vad(struct glinfer_transcription *self, const struct glinfer_source *source)
 {
     if (!source) {
@@ -175,7 +108,7 @@ static bool read_vad(struct glinfer_transcription *self, const struct glinfer_so
 }
 
 // Returns the texts that are decoded beside each other.
-static uint32_t count_texts(const struct gi_transcriber_params *params)
+static uint32_t count_texts(const struct glinfer_transcription_params *params)
 {
     const bool is_random =
         params->temperature > 0 || (params->temperature_step > 0 && !params->is_live);
@@ -201,22 +134,22 @@ gi_transcription_create(struct glinfer_model *model,
                         const struct glinfer_transcription_params *params,
                         const struct glinfer_source *vad, struct glinfer_error *err)
 {
-    struct gi_transcriber_params own;
     struct glinfer_transcription *self =
-        take_params(params, &own, err) ? gi_array_zeroed(1, sizeof(*self), "a transcription", err)
-                                       : NULL;
+        gi_transcriber_check(params, err)
+            ? gi_array_zeroed(1, sizeof(*self), "a transcription", err)
+            : NULL;
     if (!self) {
         return NULL;
     }
     self->device = model->device;
     self->model = model;
     if (read_vad(self, vad) &&
-        gi_speech_towers_create(&self->towers, model, count_texts(&own), &self->failure) &&
+        gi_speech_towers_create(&self->towers, model, count_texts(params), &self->failure) &&
         make_ready(self)) {
         describe_net(self);
         const struct gi_transcriber_inputs inputs = {&self->net, model->speech.mel,
                                                      model->speech.text, self->vad};
-        self->transcriber = gi_transcriber_create(&inputs, &own, &self->failure);
+        self->transcriber = gi_transcriber_create(&inputs, params, &self->failure);
     }
     if (!self->transcriber) {
         gi_error_pass(err, &self->failure);
@@ -231,8 +164,6 @@ void gi_transcription_destroy(struct glinfer_transcription *transcription)
     gi_transcriber_destroy(transcription->transcriber);
     gi_speech_towers_finish(&transcription->towers);
     gi_vad_destroy(transcription->vad);
-    free(transcription->tokens);
-    free(transcription->words);
     free(transcription);
 }
 
@@ -252,7 +183,6 @@ bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t
                            enum glinfer_transcription_state *state, struct glinfer_error *err)
 {
     const uint64_t budget_ns = UINT64_C(1000) * budget_us, end = gi_clock_ns() + budget_ns;
-    enum gi_transcriber_state own = GI_TRANSCRIBER_WORKS;
     bool ok = true;
     if (gi_speech_was_lost(&transcription->towers)) {
         gi_transcriber_repeat(transcription->transcriber);
@@ -260,11 +190,9 @@ bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t
     transcription->towers.call.pause_ns = budget_us > 0 ? end : 0;
     transcription->towers.call.budget_ns = choose_box(budget_ns);
     do {
-        ok = gi_transcriber_step(transcription->transcriber, &own, err);
-    } while (ok && own == GI_TRANSCRIBER_WORKS && (budget_us == 0 || gi_clock_ns() < end));
-    *state = own == GI_TRANSCRIBER_WORKS   ? GLINFER_TRANSCRIPTION_WORKS
-             : own == GI_TRANSCRIBER_WAITS ? GLINFER_TRANSCRIPTION_WAITS
-                                           : GLINFER_TRANSCRIPTION_DONE;
+        ok = gi_transcriber_step(transcription->transcriber, state, err);
+    } while (ok && *state == GLINFER_TRANSCRIPTION_WORKS &&
+             (budget_us == 0 || gi_clock_ns() < end));
     return ok;
 }
 
@@ -311,56 +239,4 @@ bool gi_transcription_measure(struct glinfer_transcription *transcription, uint3
     times->encode_ms = n_position > 0 ? (double)(encoded - begin) / 1e6 : 0;
     times->decode_ms = (double)(gi_clock_ns() - encoded) / 1e6;
     return ok || gi_error_pass(err, &transcription->failure);
-}
-
-// Copies tokens and words into structs of glinfer.h; false without memory for them.
-static bool copy_lists(struct glinfer_transcription *self, const struct gi_transcript_event *from)
-{
-    if (!gi_array_grow(&self->tokens, &self->token_capacity, from->n_token, sizeof(*self->tokens),
-                       "a segment", NULL) ||
-        !gi_array_grow(&self->words, &self->word_capacity, from->n_word, sizeof(*self->words),
-                       "a segment", NULL)) {
-        return false;
-    }
-    for (size_t i = 0; i < from->n_token; i++) {
-        const struct gi_transcript_token *token = &from->tokens[i];
-        const struct gi_text text = gi_whisper_token_text(self->model->speech.text, token->id);
-        self->tokens[i] =
-            (struct glinfer_transcript_token){(int32_t)token->id,   text.data,      text.size,
-                                              expf(token->logprob), token->from_ms, token->to_ms};
-    }
-    for (size_t i = 0; i < from->n_word; i++) {
-        const struct gi_transcript_word *word = &from->words[i];
-        self->words[i] = (struct glinfer_transcript_word){
-            word->text_begin, word->text_end, word->from_ms, word->to_ms, word->probability};
-    }
-    return true;
-}
-
-bool gi_transcription_poll(struct glinfer_transcription *transcription,
-                           struct glinfer_transcript_event *event)
-{
-    struct gi_transcript_event *from = &transcription->event;
-    if (!gi_transcriber_poll(transcription->transcriber, from)) {
-        return false;
-    }
-    const bool has_lists = copy_lists(transcription, from);
-    *event = (struct glinfer_transcript_event){
-        .kind = (enum glinfer_transcript_kind)from->kind,
-        .is_cancelled = from->is_cancelled,
-        .language = from->language,
-        .probability = from->probability,
-        .from_ms = from->from_ms,
-        .to_ms = from->to_ms,
-        .text = from->text,
-        .size = from->size,
-        .tokens = transcription->tokens,
-        .n_token = has_lists ? from->n_token : 0,
-        .words = transcription->words,
-        .n_word = has_lists ? from->n_word : 0,
-        .average_logprob = from->average,
-        .no_speech = from->no_speech,
-        .temperature = from->temperature,
-    };
-    return true;
 }

@@ -15,16 +15,8 @@ struct glinfer_transcription {
     struct gi_speech_net net;
     struct gi_vad *vad; // NULL: none
     struct gi_transcriber *transcriber;
-    // The latest event.
-    struct gi_transcript_event event;
-    struct glinfer_transcript_token *tokens;
-    struct glinfer_transcript_word *words;
-    size_t token_capacity, word_capacity; // bytes
 };
 
-// Checks whole params as glinfer_transcription_check does.
-bool gi_transcription_check(const struct glinfer_transcription_params *params,
-                            struct glinfer_error *err);
 // Creates a transcription from whole params. Fails as glinfer_transcription_create does.
 struct glinfer_transcription *
 gi_transcription_create(struct glinfer_model *model,
@@ -39,6 +31,3 @@ bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t
 bool gi_transcription_measure(struct glinfer_transcription *transcription, uint32_t n_position,
                               uint32_t n_token, struct glinfer_speech_times *times,
                               struct glinfer_error *err);
-// Fills *event as glinfer_transcription_poll does; false if there is none.
-bool gi_transcription_poll(struct glinfer_transcription *transcription,
-                           struct glinfer_transcript_event *event);

@@ -17,7 +17,6 @@ bool gi_window_job_init(struct gi_window_job *job)
         gi_array_zeroed(net->n_text_ctx, sizeof(uint32_t), "tokens of a prompt", job->net->failure);
     job->times =
         gi_array_zeroed(net->n_text_ctx, sizeof(*job->times), "times of words", job->net->failure);
-    job->needs_times = job->params->has_words || job->params->max_length > 0;
     job->stage = GI_JOB_OVER;
     return job->mel && job->prompt && job->times && gi_window_decoder_init(&job->decoder);
 }
@@ -65,7 +64,7 @@ static void add_start(struct gi_window_job *job)
     job->prompt[job->n_prompt++] = ids->start;
     if (ids->n_language > 0) {
         job->prompt[job->n_prompt++] = ids->language + (uint32_t)job->language;
-        job->prompt[job->n_prompt++] = job->params->translates ? ids->translate : ids->transcribe;
+        job->prompt[job->n_prompt++] = job->params->translate ? ids->translate : ids->transcribe;
     }
 }
 
@@ -87,7 +86,7 @@ static void write_prompt(struct gi_window_job *job)
         add_last(job, job->past, job->n_past);
     }
     add_start(job);
-    if (job->params->without_times) {
+    if (job->params->no_timestamps) {
         job->prompt[job->n_prompt++] = ids_of(job)->no_times;
     }
 }
@@ -96,7 +95,7 @@ static void write_prompt(struct gi_window_job *job)
 
 static void begin_attempt(struct gi_window_job *job)
 {
-    const struct gi_transcriber_params *params = job->params;
+    const struct glinfer_transcription_params *params = job->params;
     const uint32_t n_most = least(job->net->n_seq, GI_MAX_BEAMS);
     const uint32_t n = job->is_partial        ? 1
                        : job->temperature > 0 ? params->best_of
@@ -105,7 +104,7 @@ static void begin_attempt(struct gi_window_job *job)
         .seek = job->seek,
         .end = job->end,
         .max_tokens = job->net->n_text_ctx / 2 - 4,
-        .without_times = params->without_times,
+        .without_times = params->no_timestamps,
     };
     write_prompt(job);
     job->decoder.prompt = job->prompt;
@@ -170,12 +169,12 @@ static bool repeats_itself(struct gi_window_job *job)
 // Decides what follows an attempt: another one, times of tokens, or the end.
 static void end_attempt(struct gi_window_job *job)
 {
-    const struct gi_transcriber_params *params = job->params;
+    const struct glinfer_transcription_params *params = job->params;
     const uint32_t n_full = 2 * job->net->n_audio_ctx;
     job->best = gi_window_decoder_best(&job->decoder);
     struct gi_whisper_window *window = &job->best->window;
     const float average = gi_whisper_average(window);
-    const bool is_poor = average < params->average_least;
+    const bool is_poor = average < params->logprob_least;
     const bool is_repeated = job->n_frame < n_full && repeats_itself(job);
     // Live, a text that is only unlikely is told: another attempt would delay the next utterances.
     const bool is_unlikely =
@@ -199,7 +198,7 @@ static void end_attempt(struct gi_window_job *job)
     job->is_silent = (is_poor && job->decoder.no_speech > params->no_speech_most) ||
                      (is_repeated && job->is_partial);
     job->stage =
-        job->needs_times && !job->is_partial && !job->is_silent ? GI_JOB_ALIGN : GI_JOB_OVER;
+        job->params->has_words && !job->is_partial && !job->is_silent ? GI_JOB_ALIGN : GI_JOB_OVER;
 }
 
 // Decodes the text once more as a whole, and finds where the network looked for each token.

@@ -6,15 +6,14 @@
 #include "speech/window/window_decoder.h"
 
 struct gi_window_job {
-    const struct gi_speech_net *net;            // borrowed
-    const struct gi_transcriber_params *params; // borrowed
-    const struct gi_whisper_id_list *initial;   // tokens before every window, or NULL. Borrowed
-    const struct gi_whisper_id_list *past;      // tokens of earlier windows. Borrowed
-    struct gi_window_decoder decoder;           // its net, choice and settings are set
-    float *mel;                                 // (2 * n_audio_ctx, n_mel) frames; owned
-    uint32_t *prompt;                           // (n_text_ctx); owned
-    struct gi_token_time *times;                // (n_text_ctx) of the best beam's tokens; owned
-    bool needs_times;                           // words or max_length ask for times of tokens
+    const struct gi_speech_net *net;                   // borrowed
+    const struct glinfer_transcription_params *params; // borrowed
+    const struct gi_whisper_id_list *initial; // tokens before every window, or NULL. Borrowed
+    const struct gi_whisper_id_list *past;    // tokens of earlier windows. Borrowed
+    struct gi_window_decoder decoder;         // its net, choice and settings are set
+    float *mel;                               // (2 * n_audio_ctx, n_mel) frames; owned
+    uint32_t *prompt;                         // (n_text_ctx); owned
+    struct gi_token_time *times;              // (n_text_ctx) of the best beam's tokens; owned
 
     // Settings of the window, set before gi_window_job_begin.
     uint32_t seek, end;  // frames: its start and the end of the sound

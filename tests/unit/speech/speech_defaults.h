@@ -16,19 +16,12 @@ static inline struct gi_voice_params voice_defaults(void)
                                     .pad_ms = 30};
 }
 
-static inline struct gi_transcriber_params transcriber_defaults(void)
+static inline struct glinfer_transcription_params transcriber_defaults(void)
 {
     struct glinfer_transcription_params params;
     glinfer_transcription_params_init(&params);
-    return (struct gi_transcriber_params){.language = -1,
-                                          .max_context = UINT32_MAX,
-                                          .temperature_step = params.temperature_step,
-                                          .entropy_least = params.entropy_least,
-                                          .average_least = params.logprob_least,
-                                          .no_speech_most = params.no_speech_most,
-                                          .best_of = params.best_of,
-                                          .beam_size = params.beam_size,
-                                          .voice = voice_defaults()};
+    params.vad_pad_ms = 30;
+    return params;
 }
 
 #endif

@@ -64,13 +64,13 @@ static void __attribute__((format(printf, 2, 3))) tell(struct run *run, const ch
 
 void poll_events(struct run *run)
 {
-    struct gi_transcript_event event;
+    struct glinfer_transcript_event event;
     while (gi_transcriber_poll(run->t, &event)) {
         switch (event.kind) {
-        case GI_TRANSCRIPT_LANGUAGE:
+        case GLINFER_TRANSCRIPT_LANGUAGE:
             tell(run, "<%s>", event.language);
             break;
-        case GI_TRANSCRIPT_SEGMENT:
+        case GLINFER_TRANSCRIPT_SEGMENT:
             assert_int_equal(strlen(event.text), event.size);
             tell(run, "[%u-%u%s", (unsigned)event.from_ms, (unsigned)event.to_ms, event.text);
             for (size_t i = 0; i < event.n_word; i++) {
@@ -82,27 +82,27 @@ void poll_events(struct run *run)
             }
             tell(run, "]");
             break;
-        case GI_TRANSCRIPT_PARTIAL:
+        case GLINFER_TRANSCRIPT_PARTIAL:
             tell(run, "(%s)", event.text);
             break;
-        case GI_TRANSCRIPT_UTTERANCE:
+        case GLINFER_TRANSCRIPT_UTTERANCE:
             tell(run, "|");
             break;
-        case GI_TRANSCRIPT_DONE:
+        case GLINFER_TRANSCRIPT_DONE:
             tell(run, event.is_cancelled ? "!" : ".");
             break;
         }
     }
 }
 
-enum gi_transcriber_state step_all(struct run *run)
+enum glinfer_transcription_state step_all(struct run *run)
 {
-    enum gi_transcriber_state now;
+    enum glinfer_transcription_state now;
     do {
         must_do(gi_transcriber_step(run->t, &now, &err));
         assert_in_range(++run->n_step, 0, 100000);
         poll_events(run);
-    } while (now == GI_TRANSCRIBER_WORKS);
+    } while (now == GLINFER_TRANSCRIPTION_WORKS);
     return now;
 }
 
@@ -113,10 +113,10 @@ void transcribe(struct run *run, size_t n, size_t piece)
     }
     for (size_t at = 0; at < n; at += piece) {
         must_do(gi_transcriber_push(run->t, sound + at, n - at < piece ? n - at : piece, &err));
-        assert_int_equal(step_all(run), GI_TRANSCRIBER_WAITS);
+        assert_int_equal(step_all(run), GLINFER_TRANSCRIPTION_WAITS);
     }
     gi_transcriber_end(run->t);
-    assert_int_equal(step_all(run), GI_TRANSCRIBER_DONE);
+    assert_int_equal(step_all(run), GLINFER_TRANSCRIPTION_DONE);
 }
 
 void expect(struct run *run, const char *told)

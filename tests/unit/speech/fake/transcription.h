@@ -26,7 +26,7 @@ extern const struct fake_story cat_story;
 struct run {
     struct gi_whisper_model model;
     struct fake_net fake;
-    struct gi_transcriber_params params;
+    struct glinfer_transcription_params params;
     const struct gi_vad *vad;
     struct gi_transcriber *t;
     char told[4096]; // all events as text
@@ -40,7 +40,7 @@ void end(struct run *run);
 // and "." at the end or "!" if it was cancelled.
 void poll_events(struct run *run);
 // Steps until there is nothing to do.
-enum gi_transcriber_state step_all(struct run *run);
+enum glinfer_transcription_state step_all(struct run *run);
 // Feeds n samples in pieces and finishes.
 void transcribe(struct run *run, size_t n, size_t piece);
 // Compares the events and ends the run.
