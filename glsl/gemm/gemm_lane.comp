@@ -6,20 +6,28 @@
 // whole group, at distances that the compiler knows. Uses no shared memory, which is not faster than
 // a buffer on the GPUs that this is for, and few registers: the tiles of gemm.comp spill there. With
 // PACKED x are rows of gemm/packed_rows.glsl, of which a load brings twice as many elements, and
-// V3D multiplies by either half of a word for nothing.
+// V3D multiplies by either half of a word for nothing. With OWN_ROWS, 2 or 4, an invocation owns as
+// many rows: gemm/own_rows.glsl.
 // Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/first_group.glsl"
+#ifdef OWN_ROWS
+#define LATE 1 // of quant/quant.glsl
+#define COUNT_EARLY // of lib/run_count.glsl
+#endif
 #include "gemm/product.glsl"
 
+layout(local_size_x = 64) in;
+
 #if !defined(TOKENS) || !defined(X_STRIDE)
-#error "TOKENS of a group, at most those that x has room for; X_STRIDE of x"
+#error "TOKENS of a group or with OWN_ROWS of an invocation, at most those that x has room for; X_STRIDE of x"
 #endif
+#ifdef OWN_ROWS
+#include "gemm/own_rows.glsl"
+#else
 #ifndef PACKED
 #define PACKED 0 // 1: x are in f16
 #endif
-
-layout(local_size_x = 64) in;
 
 #if EXPERTS
 #define N_X_ROW (state.n_tokens * params.n_used)
@@ -96,3 +104,4 @@ void main()
         }
     }
 }
+#endif

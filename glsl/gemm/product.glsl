@@ -25,16 +25,27 @@ layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
 
 #include "gemm/expert_tile.glsl"
 
-// Writes an element of the product, of which token and row are there.
-void write_product(uint token, uint row, float value)
+float product_bias(uint row)
 {
 #if HAS_BIAS
-    value += uintBitsToFloat(aux_at(params.bias + FIRST_ROW + row));
+    return uintBitsToFloat(aux_at(params.bias + row));
+#else
+    return 0.0;
 #endif
-    uint place = token * params.y_stride + params.y_begin + row;
+}
+
+// Writes a result with its bias to a place in y.
+void write_result(uint place, float value)
+{
 #if ADD
     y[place] += params.scale * value;
 #else
     y[place] = value;
 #endif
+}
+
+// Writes an element of the product, of which token and row are there.
+void write_product(uint token, uint row, float value)
+{
+    write_result(token * params.y_stride + params.y_begin + row, value + product_bias(FIRST_ROW + row));
 }

@@ -25,6 +25,12 @@
 #define SCALED 0
 #endif
 
+#if WG_SIZE <= 32
+#define sum_of_group(value) reduce_sum_by_eights(value, uint(WG_SIZE))
+#else
+#define sum_of_group(value) reduce_sum(value, uint(WG_SIZE))
+#endif
+
 #if HALF
 #include "gemm/half_rows_write.glsl"
 #elif ADD || !BATCH
@@ -115,13 +121,13 @@ void main()
     for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
         sum += source_quad(from + i);
     }
-    mean = reduce_sum((sum.x + sum.y) + (sum.z + sum.w), uint(WG_SIZE)) / float(params.width);
+    mean = sum_of_group((sum.x + sum.y) + (sum.z + sum.w)) / float(params.width);
     group_barrier(); // the next sum overwrites what this one reads
 #endif
     for (uint i = gl_LocalInvocationID.x; i < n_quad; i += uint(WG_SIZE)) {
         vec4 value = CENTERED(source_quad(from + i));
         squares += dot(value, value);
     }
-    float scale = inversesqrt(reduce_sum(squares, uint(WG_SIZE)) / float(params.width) + params.eps);
+    float scale = inversesqrt(sum_of_group(squares) / float(params.width) + params.eps);
     write_row(token, from, n_quad, mean, scale);
 }

@@ -33,6 +33,10 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 
 vec4 quant_words(uvec2 w);
 
+#define QUANT_QUADS 4u
+#define QUAD_VECTORS 2
+#define QUAD_VECTOR(quad, k) quant_words((k) == 0 ? (quad).xy : (quad).zw)
+
 float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
     vec4 p = quant_words(WORDS_QUAD(w, 0).xy) * x[0];

@@ -28,6 +28,10 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 }
 #endif
 
+#define QUANT_QUADS 8u
+#define QUAD_VECTORS 1
+#define QUAD_VECTOR(quad, k) uintBitsToFloat(quad)
+
 float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
 #define FLOATS(k) F32_QUAD(w, k)

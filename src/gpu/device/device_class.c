@@ -200,11 +200,12 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
          .first_batch = 64, CANDIDATES(small_candidates), .batch_form = GI_BATCH_FORM_LANE,        \
          .is_batch_open = true, .sample = {.argmax_size = 256, .n_groups = 16, .size = 64}
 
-#define SMALL      SMALLER, MANY_REGISTERS
-#define TILE(name) .gemm_tile = GI_GEMM_TILE_##name // also for batches in the lane form
+#define SMALL          SMALLER, MANY_REGISTERS
+#define TILE(name)     .gemm_tile = GI_GEMM_TILE_##name // also for batches in the lane form
+#define UNSCALED(name) .unscaled_tile = GI_GEMM_TILE_##name
 
 // Counted with Mesa 25.0 (glsl/measurements.md).
-#define MALI_G_PROMPT    TILE(ROLLED), .packs_rows = true
+#define MALI_G_PROMPT    TILE(ROLLED), UNSCALED(4X6), .packs_rows = true
 #define MALI_G_ATTENTION .attention = {64, 3, 2, 12, true}
 #define ADRENO_ATTENTION .attention = {64, 4, 1, 24}
 
@@ -220,13 +221,14 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 #define RATES(mmac, mb, us) .rates = {mmac, mb, us}
 #define V3D                                                                                        \
     SMALL, RATES(1000, 3600, 100), .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv,                   \
-                                   .attention = {64, 3, 1, 6, true}, .packs_rows = true
+                                   .attention = {64, 3, 1, 6, true}, .packs_rows = true,           \
+                                   UNSCALED(2X8)
 // clang-format off
 static const struct gi_device_class
     nvidia = {LARGE, .name = "NVIDIA", RATES(12000, 7500, 20), .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
               .large_pages_from = UINT64_C(1) << 30, .persistent.is_default = true},
     intel = {INTEL, .name = "Intel gen 9", .gemv = counted_gemv, RATES(7000, 9000, 20), .wave_groups = 10, .gemm_tile = GI_GEMM_TILE_THIN},
-    intel_gen12 = {INTEL, .name = "Intel gen 11 and 12", .gemv = counted_gemv, RATES(10000, 9000, 20), .wave_groups = 24,
+    intel_gen12 = {INTEL, UNSCALED(4X8), .name = "Intel gen 11 and 12", .gemv = counted_gemv, RATES(10000, 9000, 20), .wave_groups = 24,
                    .gemm_tile = GI_GEMM_TILE_THIN},
     intel_xe2 = {INTEL, .name = "Intel Xe2", .gemv = wide_gemv, RATES(40000, 25000, 20), .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_NARROW},
     amd_gcn = {AMD, .name = "AMD GCN", .gemv = wide_gemv, RATES(20000, 12000, 20), .wave_groups = 32, .gemm_tile = GI_GEMM_TILE_THIN},
@@ -250,7 +252,7 @@ static const struct gi_device_class
                 MALI_G_ATTENTION},
     mali_valhall = {SMALL, MALI_G_PROMPT, .name = "Mali Valhall", RATES(1000, 3500, 150), .gemv = valhall_gemv, MALI_G_ATTENTION},
     mali_g = {SMALL, MALI_G_PROMPT, .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION},
-    mali_g31 = {SMALL, TILE(ROLLED), .name = "Mali G31", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION}, // short of arithmetic
+    mali_g31 = {SMALL, TILE(ROLLED), UNSCALED(4X6), .name = "Mali G31", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION}, // short of arithmetic
     adreno = {SMALL, TILE(NARROW), ADRENO_ATTENTION, .name = "Adreno 6", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
     adreno_7 = {SMALL, TILE(NARROW), ADRENO_ATTENTION, .name = "Adreno 7", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES,
                 .gemv = adreno_7_gemv},

@@ -99,8 +99,9 @@ struct gi_device_class {
     enum gi_batch_form batch_form;
     const struct gi_gemv_batch_row *gemv_batch; // as gemv
     uint32_t lane_tokens;                       // of a group in GI_BATCH_FORM_LANE
-    enum gi_gemm_tile gemm_tile; // where it fills the device; WHOLE: by size, or none in
-                                 // GI_BATCH_FORM_LANE
+    enum gi_gemm_tile gemm_tile;     // where it fills the device; WHOLE: by size, or none in
+                                     // GI_BATCH_FORM_LANE
+    enum gi_gemm_tile unscaled_tile; // of weights without scales; WHOLE: none of its own
     bool is_rolled; // its compilers keep fewer values alive in loops than in straight-line code
     uint32_t tall_head_dim; // maximum head_dim for which tiled prompt attention uses groups of 512
                             // and 64 tokens; above it 256 and 32

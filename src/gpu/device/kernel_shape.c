@@ -77,12 +77,14 @@ bool gi_batch_form_parse(const char *text, enum gi_batch_form *form)
 const char *gi_gemm_tile_name(enum gi_gemm_tile tile)
 {
     static const char *const names[GI_GEMM_TILE_COUNT] = {
-        [GI_GEMM_TILE_NARROW] = "narrow",       [GI_GEMM_TILE_THIN] = "thin",
-        [GI_GEMM_TILE_SHORT] = "short",         [GI_GEMM_TILE_LOW] = "low",
-        [GI_GEMM_TILE_ROLLED] = "rolled",       [GI_GEMM_TILE_WHOLE] = "64x64",
-        [GI_GEMM_TILE_SLICED] = "64x64:3",      [GI_GEMM_TILE_SMALL] = "32x64:2",
-        [GI_GEMM_TILE_HALVED] = "64x64:2",      [GI_GEMM_TILE_HALF] = "64x64",
-        [GI_GEMM_TILE_HALF_SLICED] = "64x64:2", [GI_GEMM_TILE_HALF_TALL] = "128x64",
+        [GI_GEMM_TILE_NARROW] = "narrow",    [GI_GEMM_TILE_THIN] = "thin",
+        [GI_GEMM_TILE_SHORT] = "short",      [GI_GEMM_TILE_LOW] = "low",
+        [GI_GEMM_TILE_ROLLED] = "rolled",    [GI_GEMM_TILE_WHOLE] = "64x64",
+        [GI_GEMM_TILE_SLICED] = "64x64:3",   [GI_GEMM_TILE_SMALL] = "32x64:2",
+        [GI_GEMM_TILE_2X8] = "2x8",          [GI_GEMM_TILE_4X6] = "4x6",
+        [GI_GEMM_TILE_4X8] = "4x8",          [GI_GEMM_TILE_HALVED] = "64x64:2",
+        [GI_GEMM_TILE_HALF] = "64x64",       [GI_GEMM_TILE_HALF_SLICED] = "64x64:2",
+        [GI_GEMM_TILE_HALF_TALL] = "128x64",
     };
     return names[tile];
 }

@@ -58,6 +58,9 @@ enum gi_gemm_tile {
     GI_GEMM_TILE_SLICED,
     GI_GEMM_TILE_SMALL,
     GI_GEMM_TILE_HALVED,
+    GI_GEMM_TILE_2X8, // glsl/gemm/own_rows.glsl: rows by tokens of an invocation
+    GI_GEMM_TILE_4X6,
+    GI_GEMM_TILE_4X8,
     GI_GEMM_TILE_NARROW, // glsl/gemm/gemm.comp
     GI_GEMM_TILE_ROLLED, // with fewer registers while it stages
     GI_GEMM_TILE_THIN,   // half the results an invocation

@@ -17,10 +17,10 @@ struct gemm_shape {
     uint32_t n_slices;         // of glsl/gemm/gemm_wide.comp and gemm_half.comp; 0: another kernel
     uint32_t quads; // of tokens of an invocation of glsl/gemm/gemm.comp; 0: another kernel
     bool is_rolled; // the same kernel with fewer registers while it stages
+    uint32_t rows, tokens, lanes; // of glsl/gemm/own_rows.glsl; 0: another kernel
 };
 
-// TILES of glsl/gemm/gemm_row.comp: twelve divide the widths of common models, and the program
-// compiles in a second.
+// TILES of glsl/gemm/gemm_row.comp: divides the widths of common models, compiles in a second.
 #define ROW_TILES       12
 #define MOST_ROW_TOKENS 8 // of a group, which reads what it has no tokens for in vain
 
@@ -32,6 +32,9 @@ static const struct gemm_shape tiles[GI_GEMM_TILE_COUNT] = {
     [GI_GEMM_TILE_THIN] = {GI_PROGRAM_GEMM, 64, 64, 0, 1, false},
     [GI_GEMM_TILE_SHORT] = {GI_PROGRAM_GEMM, 64, 32, 0, 1, false},
     [GI_GEMM_TILE_LOW] = {GI_PROGRAM_GEMM, 64, 16, 0, 1, false},
+    [GI_GEMM_TILE_2X8] = {GI_PROGRAM_GEMM_LANE, .rows = 2, .tokens = 8},
+    [GI_GEMM_TILE_4X6] = {GI_PROGRAM_GEMM_LANE, .rows = 4, .tokens = 6},
+    [GI_GEMM_TILE_4X8] = {GI_PROGRAM_GEMM_LANE, .rows = 4, .tokens = 8},
     [GI_GEMM_TILE_WHOLE] = {GI_PROGRAM_GEMM_WIDE, 64, 64, 1, 0, false},
     [GI_GEMM_TILE_SLICED] = {GI_PROGRAM_GEMM_WIDE, 64, 64, 3, 0, false},
     [GI_GEMM_TILE_SMALL] = {GI_PROGRAM_GEMM_WIDE, 64, 32, 2, 0, false},
@@ -54,16 +57,31 @@ static bool is_tile_possible(const struct gi_gpu *gpu, enum gi_gemm_tile tile)
     // Mali-T has registers for the lowest tile alone, in groups of 64.
     const bool has_registers =
         !shape->quads || invocations <= 64 || !gi_gpu_class(gpu)->is_short_of_registers;
-    return has_registers && gi_program_available(gpu, shape->program) &&
+    return shape->rows == 0 && has_registers && gi_program_available(gpu, shape->program) &&
            limits->max_shared_size >= shared && limits->max_invocations >= invocations &&
            limits->max_group_size[0] >= invocations;
 }
 
-// Reads a tile that the device can run. text may be NULL.
+// Returns true if the device can run a tile with a part (NULL: any) and room for n_tokens.
+static bool does_tile_suit(const struct gi_gpu *gpu, enum gi_gemm_tile tile,
+                           const struct gi_weight_part *part, uint32_t n_tokens)
+{
+    const struct gemm_shape *shape = &tiles[tile];
+    const uint32_t type = part ? part->quant->type : GI_QUANT_NONE;
+    // V3D 7 spills 4:4 with BF16, which it does not unpack for nothing.
+    const bool is_type = type == GI_GGML_TYPE_F32 || type == GI_GGML_TYPE_F16 ||
+                         (type == GI_GGML_TYPE_BF16 && shape->rows > 2);
+    return shape->rows == 0
+               ? is_tile_possible(gpu, tile)
+               : is_type && n_tokens >= shape->tokens && gi_program_available(gpu, shape->program);
+}
+
+// Reads a tile that suits. text may be NULL.
 static bool parse_tile(const struct gi_gpu *gpu, const char *text, bool is_half,
+                       const struct gi_weight_part *part, uint32_t n_tokens,
                        enum gi_gemm_tile *tile)
 {
-    return gi_gemm_tile_parse(text, is_half, tile) && is_tile_possible(gpu, *tile);
+    return gi_gemm_tile_parse(text, is_half, tile) && does_tile_suit(gpu, *tile, part, n_tokens);
 }
 
 bool gi_gemm_takes_half(const struct gi_gpu *gpu)
@@ -116,14 +134,35 @@ static enum gi_gemm_tile class_half_tile(const struct gi_gpu *gpu, uint32_t n_to
     return is_sliced ? GI_GEMM_TILE_HALF_SLICED : GI_GEMM_TILE_HALF;
 }
 
+// Returns true if the class has a tile of its own for weights without scales and it suits.
+static bool has_unscaled_tile(const struct gi_gpu *gpu, const struct gi_weight_part *part,
+                              uint32_t n_tokens)
+{
+    const enum gi_gemm_tile tile = gi_gpu_class(gpu)->unscaled_tile;
+    return tile != GI_GEMM_TILE_WHOLE && does_tile_suit(gpu, tile, part, n_tokens);
+}
+
+// Returns the shape of a tile. Of few tokens a group of glsl/gemm/own_rows.glsl takes more rows.
+static struct gemm_shape spread_tile(enum gi_gemm_tile tile, uint32_t n_tokens)
+{
+    struct gemm_shape shape = tiles[tile];
+    if (shape.rows > 0) {
+        shape.lanes = n_tokens <= shape.tokens ? 64 : n_tokens <= 2 * shape.tokens ? 32 : 16;
+        shape.n_rows = shape.lanes * shape.rows;
+        shape.n_tokens = 64 / shape.lanes * shape.tokens;
+    }
+    return shape;
+}
+
 static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tuning_key *key,
-                          bool is_half, enum gi_gemm_tile tile)
+                          const struct gi_weight_part *part, bool is_half, enum gi_gemm_tile tile)
 {
     struct gi_tuning_site *site;
     const uint32_t number = gi_tuning_note(recorder->sites, key, gi_gemm_tile_name(tile), &site);
     const bool is_open = !*gi_gpu_settings(recorder->gpu)->gemm;
     for (enum gi_gemm_tile i = 0; site && is_open && i < GI_GEMM_TILE_COUNT; i++) {
-        if (gi_gemm_tile_is_half(i) == is_half && is_tile_possible(recorder->gpu, i)) {
+        if (gi_gemm_tile_is_half(i) == is_half &&
+            does_tile_suit(recorder->gpu, i, part, key->extent)) {
             gi_tuning_offer(site, gi_gemm_tile_name(i));
         }
     }
@@ -142,16 +181,18 @@ static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
         .n_cols = n_cols,
         .extent = n_tokens,
     };
+    const struct gi_gpu *gpu = recorder->gpu;
     enum gi_gemm_tile tile;
-    if (!parse_tile(recorder->gpu, gi_gpu_settings(recorder->gpu)->gemm, is_half, &tile) &&
-        !parse_tile(recorder->gpu, gi_tuning_find(recorder->tuning, &key), is_half, &tile)) {
-        tile = is_half ? class_half_tile(recorder->gpu, n_tokens, part->n_rows)
-                       : class_tile(recorder->gpu, n_tokens, part->n_rows);
+    if (!parse_tile(gpu, gi_gpu_settings(gpu)->gemm, is_half, part, n_tokens, &tile) &&
+        !parse_tile(gpu, gi_tuning_find(recorder->tuning, &key), is_half, part, n_tokens, &tile)) {
+        tile = is_half ? class_half_tile(gpu, n_tokens, part->n_rows)
+               : has_unscaled_tile(gpu, part, n_tokens) ? gi_gpu_class(gpu)->unscaled_tile
+                                                        : class_tile(gpu, n_tokens, part->n_rows);
     }
-    *site = recorder->sites ? note_site(recorder, &key, is_half, tile) : 0;
-    struct gemm_shape shape = tiles[tile];
+    *site = recorder->sites ? note_site(recorder, &key, part, is_half, tile) : 0;
+    struct gemm_shape shape = spread_tile(tile, n_tokens);
     shape.is_rolled = shape.is_rolled || (tile == GI_GEMM_TILE_LOW && part->quant->is_wide &&
-                                          gi_gpu_class(recorder->gpu)->is_short_of_registers);
+                                          gi_gpu_class(gpu)->is_short_of_registers);
     return shape;
 }
 
@@ -174,8 +215,7 @@ static bool choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *pa
     return gi_program_available(gpu, shape->program);
 }
 
-// A group cannot be divided further, so that on a very slow device it takes fewer tokens: those
-// that its class works off in 20 ms.
+// On a very slow device a group takes as many tokens as its class works off in 20 ms.
 static struct gemm_shape choose_lane(const struct gi_gpu *gpu, uint32_t n_cols, uint32_t max_tokens)
 {
     enum { N_ROWS = 64, MOST_US = 20000 };
@@ -197,8 +237,8 @@ static struct gemm_shape choose_packed(const struct gi_gpu *gpu, uint32_t n_cols
                                        uint32_t max_tokens)
 {
     enum gi_gemm_tile tile;
-    const bool is_asked =
-        parse_tile(gpu, gi_gpu_settings(gpu)->gemm, false, &tile) && tile == GI_GEMM_TILE_ROLLED;
+    const bool is_asked = parse_tile(gpu, gi_gpu_settings(gpu)->gemm, false, NULL, 0, &tile) &&
+                          tile == GI_GEMM_TILE_ROLLED;
     const bool is_tile =
         is_asked || (gi_batch_has_tiles(gpu) && is_tile_possible(gpu, GI_GEMM_TILE_ROLLED));
     return is_tile ? tiles[GI_GEMM_TILE_ROLLED] : choose_lane(gpu, n_cols, max_tokens);
@@ -229,15 +269,15 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
         return shape;
     }
     shape = choose_lane(gpu, n_cols, max_tokens);
+    const struct gi_device_class *class = gi_gpu_class(gpu);
+    const bool is_lane = form == GI_BATCH_FORM_LANE && class->gemm_tile == GI_GEMM_TILE_WHOLE;
+    if (is_lane && has_unscaled_tile(gpu, part, max_tokens)) {
+        return spread_tile(class->unscaled_tile, max_tokens);
+    }
     if (has_tile(gpu) && (gi_batch_has_tiles(gpu) || !gi_program_available(gpu, shape.program))) {
         return choose_tile(recorder, part, n_cols, max_tokens, false, site);
     }
     return shape;
-}
-
-static bool is_row(const struct gemm_shape *shape)
-{
-    return shape->program == GI_PROGRAM_GEMM_ROW || shape->program == GI_PROGRAM_GEMM_ROW_TEXEL;
 }
 
 static struct gi_program_key make_key(const struct gemm_shape *shape,
@@ -246,18 +286,22 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
 {
     const bool is_half = shape->program == GI_PROGRAM_GEMM_HALF;
     const bool is_tile = shape->n_slices > 0 || shape->quads > 0;
-    struct gi_program_key key =
-        GI_WEIGHT_KEY(shape->program, part->quant->type,
-                      {is_half ? "BY_WORDS" : "ADD", is_half ? part->quant->has_words : is_added},
-                      {"HAS_BIAS", part->bias != GI_NO_OFFSET},
-                      {is_tile ? "TILE_TOKENS" : "TOKENS", shape->n_tokens});
+    const bool is_row =
+        shape->program == GI_PROGRAM_GEMM_ROW || shape->program == GI_PROGRAM_GEMM_ROW_TEXEL;
+    struct gi_program_key key = GI_WEIGHT_KEY(
+        shape->program, part->quant->type,
+        {is_half ? "BY_WORDS" : "ADD", is_half ? part->quant->has_words : is_added},
+        {"HAS_BIAS", part->bias != GI_NO_OFFSET},
+        {is_tile ? "TILE_TOKENS" : "TOKENS", shape->rows > 0 ? shape->tokens : shape->n_tokens});
     if (shape->quads > 0) {
         gi_key_define(&key, "QUADS", shape->quads);
         gi_key_define(&key, "ROLLED", shape->is_rolled);
     }
     gi_key_option(&key, "SLICES", shape->n_slices);
     gi_key_option(&key, "X_STRIDE", shape->program == GI_PROGRAM_GEMM_LANE ? x->stride : 0);
-    gi_key_option(&key, "TILES", is_row(shape) ? ROW_TILES : 0);
+    gi_key_option(&key, "OWN_ROWS", shape->rows);
+    gi_key_option(&key, "OWN_LANES", shape->lanes);
+    gi_key_option(&key, "TILES", is_row ? ROW_TILES : 0);
     gi_key_option(&key, "PACKED", x->is_half && !is_half);
     return key;
 }
@@ -276,7 +320,7 @@ static enum gi_gemm_tile expert_tile(const struct gi_gpu *gpu, uint32_t n, uint3
                                     : each <= 16 ? GI_GEMM_TILE_LOW
                                                  : GI_GEMM_TILE_SHORT;
     enum gi_gemm_tile tile;
-    if (parse_tile(gpu, gi_gpu_settings(gpu)->gemm, false, &tile)) {
+    if (parse_tile(gpu, gi_gpu_settings(gpu)->gemm, false, NULL, 0, &tile)) {
         return tile;
     }
     const bool is_small = each <= 48 || gi_gpu_class(gpu)->gemm_tile == GI_GEMM_TILE_ROLLED;

@@ -5,7 +5,8 @@
 
 #include <assert.h>
 
-#define WG_SIZE 128
+#define WG_SIZE       128 // of a step, whose only row is one group's
+#define BATCH_WG_SIZE 32  // of a batch, whose rows are groups enough
 
 static void record_norm(struct gi_recorder *recorder, const char *label,
                         const struct gi_layernorm_params *params, bool is_batch,
@@ -15,7 +16,8 @@ static void record_norm(struct gi_recorder *recorder, const char *label,
     assert(params->width > 0 && params->width % 4 == 0);
     assert(params->gamma % 4 == 0 && params->beta % 4 == 0);
     const struct gi_program_key key =
-        GI_KEY(GI_PROGRAM_LAYERNORM, {"WG_SIZE", gi_recorder_wg_size(recorder, WG_SIZE)},
+        GI_KEY(GI_PROGRAM_LAYERNORM,
+               {"WG_SIZE", is_batch ? BATCH_WG_SIZE : gi_recorder_wg_size(recorder, WG_SIZE)},
                {"BATCH", is_batch}, {"HALF", gi_half_form(y)});
     struct gi_dispatch dispatch = {
         .label = label,

@@ -30,6 +30,9 @@ static const struct form {
     {"small", "split", NULL, INPUT_SMALL_TILES},
     {"narrow", "lane", "narrow", INPUT_PACKED},
     {"rolled", "lane", "rolled", INPUT_PACKED},
+    {"two rows", "split", "2x8", INPUT_F32},
+    {"four rows", "split", "4x6", INPUT_F32},
+    {"many tokens", "split", "4x8", INPUT_F32},
 };
 
 static const char *form_name(uint32_t form)
@@ -144,6 +147,7 @@ static uint64_t record_gemm_overlap(struct kt_run *run, const uint32_t *v)
 
 #define record_gemm            record_product
 #define record_gemm_quant      record_product
+#define record_gemm_unscaled   record_product
 #define record_gemv_batch      record_product
 #define record_gemm_half       record_product
 #define record_gemm_half_small record_product
@@ -213,8 +217,18 @@ static const struct kt_axis packed_axes[] = {
     KT_NAMED("size", 5, size_names)};
 KT_DESCRIBE(packed, packed_axes);
 
+static const struct kt_axis unscaled_axes[] = {
+    KT_TYPES(GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_BF16),
+    KT_CHOICES("form", form_name, 18, 19, 20),
+    KT_NUMBERS("tokens", 8, 9, 16, 31, 50),
+    KT_NUMBERS("rows", 16, 80, 144),
+    KT_NUMBERS("columns", 32, 96, 576),
+    KT_NAMED("with", N_EXTRA, extras),
+    KT_NAMED("size", 1, size_names)};
+KT_DESCRIBE(gemm_unscaled, unscaled_axes);
+
 static const struct kt_axis overlap_axes[] = {
     KT_TYPES(GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q5_1),
-    KT_CHOICES("form", form_name, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15),
+    KT_CHOICES("form", form_name, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 19),
     KT_NUMBERS("tokens", 8, 33), KT_NUMBERS("rows", 48), KT_NUMBERS("columns", 64, 96)};
 KT_DESCRIBE(gemm_overlap, overlap_axes);
