@@ -252,7 +252,7 @@ static const struct gi_device_class
                 MALI_G_ATTENTION},
     mali_valhall = {SMALL, MALI_G_PROMPT, .name = "Mali Valhall", RATES(1000, 3500, 150), .gemv = valhall_gemv, MALI_G_ATTENTION},
     mali_g = {SMALL, MALI_G_PROMPT, .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION},
-    mali_g31 = {SMALL, TILE(ROLLED), UNSCALED(4X6), .name = "Mali G31", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION}, // short of arithmetic
+    mali_g31 = {SMALL, TILE(ROLLED), .name = "Mali G31", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION}, // short of arithmetic
     adreno = {SMALL, TILE(NARROW), ADRENO_ATTENTION, .name = "Adreno 6", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
     adreno_7 = {SMALL, TILE(NARROW), ADRENO_ATTENTION, .name = "Adreno 7", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES,
                 .gemv = adreno_7_gemv},
