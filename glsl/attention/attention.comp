@@ -1,25 +1,14 @@
-// Attention by groups of KEYS invocations, each with a key for the scores, then with a vec8 of v's
-// elements and every N_SLICE-th key for the sum.
+// Attention of one token over the keys 0..n_past by groups of KEYS invocations, each with a key for
+// the scores, then with a vec8 of v's elements and every N_SLICE-th key for the sum.
 //   out[h] = sum over j of softmax_j(scale * q[h] . k[g, j]) v[g, j],  g = h * n_kv_head / n_head
-//
-// BATCH 0: of one token over the keys 0..n_past, in ranges of KEYS keys
 //   scratch  attention/ranges.glsl: out (n_head, HEAD_DIM) at 0, with WRITE_SUMS its sums, partial results of ranges,
 //            counters
 //   cache    q (n_head, HEAD_DIM) f32, k and v (n_kv_head, n_ctx, HEAD_DIM), attention/kv_vec8.glsl
-// Group (range, head). The last group of a head to finish merges the head's ranges in their order,
+// Group (range, head), of KEYS keys. The last group of a head to finish merges the head's ranges in their order,
 // so that the result is the same whichever that is; with one range a group writes out itself.
 //
-// BATCH 0 with JOINT: the same by attention/heads.glsl. With ROWS (lib/slot.glsl) a group is of a
-// slot, too, the grid's third axis; each has its scratch and its cache.
-//
-// BATCH 1: of a prompt's batch, token m, at position n_past + m, over the keys 0..n_past + m, with
-// AFTER also over later keys
-//   out      (n_tokens, stride)  (n_head, HEAD_DIM) of it written
-//   q        (n_tokens, stride)  (n_head, HEAD_DIM), pair order
-//   cache    k and v as above
-// Group (m, h) walks over the token's keys by KEYS with online softmax. It reads each key and value
-// once per token and head, and so more than the tiles of attention_batch.comp; but those spill on
-// GPUs with few registers.
+// With JOINT the same by attention/heads.glsl. With ROWS (lib/slot.glsl) a group is of a slot, too, the
+// grid's third axis; each has its scratch and its cache.
 #ifdef JOINT
 #define SCRATCH_QUADS 1
 #define SLOT ((gl_WorkGroupID.z + first_group) / params.n_kv_head)
@@ -27,8 +16,8 @@
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 
-#if !defined(HEAD_DIM) || !(defined(KEYS) || defined(JOINT)) || !defined(BATCH)
-#error "HEAD_DIM, a multiple of 8; KEYS of a range, or of a group; BATCH: 1 for a prompt's batch"
+#if !defined(HEAD_DIM) || !(defined(KEYS) || defined(JOINT))
+#error "HEAD_DIM, a multiple of 8; KEYS of a range"
 #endif
 #ifndef PIECES
 #define PIECES 0 // 1: a step's heads may run in pieces (lib/first_group.glsl)
@@ -37,7 +26,7 @@
 #define ROLLED 0 // 1: long loops stay loops, for compilers that otherwise spill
 #endif
 
-#if BATCH || PIECES
+#if PIECES
 #include "lib/first_group.glsl"
 #else
 #define first_group 0u
@@ -57,10 +46,8 @@
 #ifndef JOINT
 #include "attention/weigh.glsl"
 #endif
-#if BATCH == 0
 #include "attention/ranges.glsl"
 #include "norm/sums.glsl"
-#endif
 
 #ifdef JOINT
 #include "attention/heads.glsl"
@@ -70,20 +57,10 @@
 
 layout(local_size_x = KEYS) in;
 
-#if BATCH
-layout(std430, binding = 0) restrict writeonly buffer Out { vec4 result[]; };
-layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
-
-vec4 query(uint i)
-{
-    return q[i];
-}
-#else
 vec4 query(uint i)
 {
     return uintBitsToFloat(cache_word(i));
 }
-#endif
 
 shared vec4 sums[2 * KEYS];
 
@@ -148,44 +125,6 @@ vec4 add_slices(uint quad)
     return sum;
 }
 
-#if BATCH
-void main()
-{
-    uint lane = gl_LocalInvocationID.x;
-    uint token = min(gl_WorkGroupID.x, state.n_tokens - 1u);
-    uint head = gl_WorkGroupID.y + first_group;
-    uint n_seen = state.n_past + token + 1u;
-    uint n_key = min(end_seen(n_seen), params.n_ctx);
-    uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx;
-    uint q_begin = token * (params.q_stride / 4u) + head * N_QUAD;
-
-    float largest = MASKED;
-    float weight_sum = 0.0;
-    vec4 low_sum = vec4(0.0);
-    vec4 high_sum = vec4(0.0);
-    for (uint first_key = first_seen(n_seen); first_key < n_key; first_key += uint(KEYS)) {
-        uint n = min(n_key - first_key, uint(KEYS));
-        float value = score(q_begin, first_row + first_key + min(lane, n - 1u));
-#if ALIBI
-        value -= alibi_bias(head, n_seen, first_key + lane);
-#endif
-        float next = weigh_keys(lane, lane < n ? value : MASKED, largest);
-        float rescale = exp_negative(largest - next);
-        largest = next;
-        sum_weights(lane);
-        low_sum *= rescale;
-        high_sum *= rescale;
-        add_values(lane, first_row + first_key, n, low_sum, high_sum);
-        group_barrier();
-        weight_sum = rescale * weight_sum + sum_stripes();
-    }
-    uint begin = token * (params.out_stride / 4u) + head * N_QUAD;
-    leave_slice(lane, low_sum, high_sum);
-    EACH_OWN(quad) {
-        result[begin + quad] = add_slices(quad) / with_sink(weight_sum, largest, head);
-    }
-}
-#else
 #if WRITE_SUMS
 // Writes the sums of the head's results, which this group has written.
 void write_sums(uint lane, uint head)
@@ -257,5 +196,4 @@ void main()
     }
 #endif
 }
-#endif
 #endif

@@ -62,18 +62,6 @@ layout(std140, binding = 2) uniform Query { vec4 query[Q_QUADS]; };
 shared int largest_bits[HEADS]; // of a score, as order_of gives it
 shared vec4 sums[N_SLICE * N_OWN];
 
-// Returns an integer that is larger where x is; value_of is its inverse.
-int order_of(float x)
-{
-    int i = floatBitsToInt(x);
-    return i ^ ((i >> 31) & 0x7FFFFFFF);
-}
-
-float value_of(int i)
-{
-    return intBitsToFloat(i ^ ((i >> 31) & 0x7FFFFFFF));
-}
-
 // Returns n, which the compiler does not know, so that it does not unroll a loop.
 uint bound(int n)
 {

@@ -33,10 +33,18 @@ uvec4 cache_word(uint i)
 }
 #endif
 
+// Words of 16 bytes of a row, and uints of its scales.
+#define ROW_WORDS(type)                                                                            \
+    uint((type) == CACHE_F16    ? HEAD_DIM / 8                                                     \
+         : (type) == CACHE_F32  ? HEAD_DIM / 4                                                     \
+         : (type) == CACHE_Q8_0 ? (HEAD_DIM + 15) / 16                                             \
+                                : (HEAD_DIM + 31) / 32)
+#define ROW_SCALES uint((HEAD_DIM + 63) / 64)
+
 // Returns the scale of a vec8; begin counts uints.
 float cache_scale(uint begin, uint row, uint vec8)
 {
-    uint i = begin + row * uint((HEAD_DIM + 63) / 64) + vec8 / 8u;
+    uint i = begin + row * ROW_SCALES + vec8 / 8u;
     highp vec2 scales = unpackHalf2x16(cache_word(i / 4u)[i & 3u]);
     return (vec8 & 4u) == 0u ? scales.x : scales.y;
 }
@@ -50,20 +58,20 @@ void fetch_vec8(int type, uint data, uint scales, uint row, uint vec8, out uvec4
 {
     second = uvec4(0u);
     if (type == CACHE_Q8_0) {
-        uvec4 word = cache_word(data + row * uint((HEAD_DIM + 15) / 16) + vec8 / 2u);
+        uvec4 word = cache_word(data + row * ROW_WORDS(CACHE_Q8_0) + vec8 / 2u);
         first.xy = (vec8 & 1u) == 0u ? word.xy : word.zw;
         float scale = cache_scale(scales, row, vec8) * (1.0 / 16777216.0); // bytes_at_top
         first.zw = uvec2(floatBitsToUint(scale), 0u);
     } else if (type == CACHE_Q4_0) {
-        uvec4 word = cache_word(data + row * uint((HEAD_DIM + 31) / 32) + vec8 / 4u);
+        uvec4 word = cache_word(data + row * ROW_WORDS(CACHE_Q4_0) + vec8 / 4u);
         float scale = cache_scale(scales, row, vec8);
         first = uvec4(word[vec8 & 3u], 0u, floatBitsToUint(scale), 0u);
     } else if (type == CACHE_F32) {
-        uint at = data + 2u * (row * uint(HEAD_DIM / 8) + vec8);
+        uint at = data + row * ROW_WORDS(CACHE_F32) + 2u * vec8;
         first = cache_word(at);
         second = cache_word(at + 1u);
     } else {
-        first = cache_word(data + row * uint(HEAD_DIM / 8) + vec8);
+        first = cache_word(data + row * ROW_WORDS(CACHE_F16) + vec8);
     }
 }
 

@@ -6,3 +6,15 @@ float weight_of(float score, float largest)
 {
     return score == MASKED ? 0.0 : exp_negative(score - largest);
 }
+
+// Returns an integer that is larger where x is; value_of is its inverse.
+int order_of(float x)
+{
+    int i = floatBitsToInt(x);
+    return i ^ ((i >> 31) & 0x7FFFFFFF);
+}
+
+float value_of(int i)
+{
+    return intBitsToFloat(i ^ ((i >> 31) & 0x7FFFFFFF));
+}

@@ -206,7 +206,7 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 
 // Counted with Mesa 25.0 (glsl/measurements.md).
 #define MALI_G_PROMPT    TILE(ROLLED), UNSCALED(4X6), .packs_rows = true
-#define MALI_G_ATTENTION .attention = {64, 3, 2, 12, true}
+#define MALI_G_ATTENTION .attention = {64, 3, 2, 12, true}, .attention_block = {4, 3, false}
 #define ADRENO_ATTENTION .attention = {64, 4, 1, 24}
 
 // indirect: what each driver's launch_grid does with a buffer of counts, as read in Mesa 25.0;
@@ -222,7 +222,7 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 #define V3D                                                                                        \
     SMALL, RATES(1000, 3600, 100), .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv,                   \
                                    .attention = {64, 3, 1, 6, true}, .packs_rows = true,           \
-                                   UNSCALED(2X8)
+                                   .attention_block = {4, 2, true}, UNSCALED(2X8)
 // clang-format off
 static const struct gi_device_class
     nvidia = {LARGE, .name = "NVIDIA", RATES(12000, 7500, 20), .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
@@ -247,7 +247,8 @@ static const struct gi_device_class
               .is_short_of_registers = true, .lane_tokens = 4, .is_rolled = true, TILE(LOW),
               .serial = GI_SERIAL_MOST,
               .attention_keys = 64, // spills 3:36 registers then, 59:124 with 128 keys
-              .attention = {32, 3, 1, 12}},
+              .attention = {32, 3, 1, 12},
+              .attention_block = {2, 1, false}},
     mali_g57 = {SMALL, MALI_G_PROMPT, .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = valhall_gemv,
                 MALI_G_ATTENTION},
     mali_valhall = {SMALL, MALI_G_PROMPT, .name = "Mali Valhall", RATES(1000, 3500, 150), .gemv = valhall_gemv, MALI_G_ATTENTION},

@@ -45,6 +45,13 @@ struct gi_attention_shape {
     bool has_dots;     // products of a key are added up one by one: registers are scarce
 };
 
+// Blocks of a prompt's attention in GI_BATCH_FORM_LANE (glsl/attention/attention_lane.comp).
+struct gi_attention_block {
+    uint32_t n_tokens;  // 2 or 4; 0: the common shape
+    uint32_t each;      // keys that an invocation scores at a time
+    bool reads_q_again; // in place of staging it: reads of shared memory cost registers
+};
+
 // The weight types of which an invocation takes the two rows of a pair one after the other in a
 // step, since it has no registers for both (SERIAL of glsl/gemv/gemv_row.glsl).
 enum gi_serial {
@@ -99,6 +106,7 @@ struct gi_device_class {
     enum gi_batch_form batch_form;
     const struct gi_gemv_batch_row *gemv_batch; // as gemv
     uint32_t lane_tokens;                       // of a group in GI_BATCH_FORM_LANE
+    struct gi_attention_block attention_block;
     enum gi_gemm_tile gemm_tile;     // where it fills the device; WHOLE: by size, or none in
                                      // GI_BATCH_FORM_LANE
     enum gi_gemm_tile unscaled_tile; // of weights without scales; WHOLE: none of its own

@@ -25,15 +25,20 @@ struct batch_shape {
     uint32_t keys, vectors;
 };
 
-#define MOST_KEYS 8  // of a tile of glsl/attention/attention_row.comp, in a long context
-#define LANE_KEYS 64 // of a group of glsl/attention/attention.comp with BATCH 1
+#define MOST_KEYS 8 // of a tile of glsl/attention/attention_row.comp, in a long context
 
 // Returns the keys of a group of glsl/attention/attention.comp, `keys` or more: its invocations
 // must be as many as a head has quads, or vec8s where larger groups have no registers.
 static uint32_t group_keys(const struct gi_gpu *gpu, uint32_t keys, const struct gi_kv_layer *layer)
 {
-    const uint32_t least = layer->head_dim / (gi_gpu_class(gpu)->is_short_of_registers ? 8 : 4);
-    return keys < least ? least : keys;
+    return gi_max_u32(keys, layer->head_dim / (gi_gpu_class(gpu)->is_short_of_registers ? 8 : 4));
+}
+
+// Returns the shape of the blocks of glsl/attention/attention_lane.comp.
+static struct gi_attention_block find_block(const struct gi_gpu *gpu)
+{
+    const struct gi_attention_block own = gi_gpu_class(gpu)->attention_block;
+    return own.n_tokens > 0 ? own : (struct gi_attention_block){4, 2, false};
 }
 
 // glsl/attention/attention_half.comp, of caches in f16.
@@ -78,8 +83,8 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
     const bool has_row_parts = layer->head_dim <= 256 || layer->head_dim % 16 == 0;
     if (form != GI_BATCH_FORM_ROW || !has_row_parts ||
         !gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH_ROW)) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, 1,
-                                    group_keys(gpu, LANE_KEYS, layer), 0};
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, find_block(gpu).n_tokens, 0,
+                                    0};
     }
     // A walk over all positions of a sound repays twice the time to compile.
     const uint32_t few = rule && rule->after > 0 ? 8 : 4;
@@ -426,8 +431,19 @@ static uint32_t count_groups_of_head(const struct gi_gpu *gpu, const struct batc
                                      const struct gi_kv_layer *layer)
 {
     const bool is_wide = layer->head_dim > 256 && layer->head_dim % 128 == 0;
-    const bool is_large = gi_gpu_class(gpu)->gemm_tile == GI_GEMM_TILE_WHOLE;
-    return is_tile(shape) && is_wide && !is_large ? 2 : 1;
+    return is_tile(shape) && is_wide && gi_gpu_class(gpu)->gemm_tile != GI_GEMM_TILE_WHOLE ? 2 : 1;
+}
+
+// Groups of all shapes share 16 KiB at most, with q of heads of up to 128. Reading q of wider heads
+// again leaves no registers for a third key.
+static void define_block(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
+                         struct gi_program_key *key)
+{
+    const struct gi_attention_block block = find_block(gpu);
+    const bool has_room = layer->head_dim <= 128;
+    gi_key_define(key, "BLOCK_TOKENS", block.n_tokens);
+    gi_key_define(key, "EACH", has_room || block.each < 2 ? block.each : 2);
+    gi_key_define(key, "SHARED_Q", !block.reads_q_again && has_room);
 }
 
 void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
@@ -441,20 +457,19 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     const uint32_t max_tokens = (uint32_t)(q->range.size / (q->stride * sizeof(float)));
     const struct batch_shape shape =
         choose_shape(recorder->gpu, layer, max_tokens, gi_half_form(out), rule);
-    const bool is_rolled = gi_gpu_class(recorder->gpu)->is_rolled &&
-                           (is_tile(&shape) || shape.program == GI_PROGRAM_ATTENTION_BATCH_LANE) &&
-                           shape.program != GI_PROGRAM_ATTENTION_HALF;
     struct gi_program_key key =
         GI_KEY(shape.program, {"WINDOW", rule->window > 0}, {"SOFTCAP", rule->softcap > 0},
                {"K_TYPE", layer->type_k}, {"V_TYPE", layer->type_v}, {"HEAD_DIM", layer->head_dim});
     const bool is_tall = is_tile(&shape) && shape.n_tokens == TALL_TOKENS;
-    if (!is_tile(&shape)) {
+    if (shape.program == GI_PROGRAM_ATTENTION_BATCH_LANE) {
+        define_block(recorder->gpu, layer, &key);
+    } else if (shape.program == GI_PROGRAM_ATTENTION_BATCH_ROW) {
         gi_key_define(&key, "KEYS", shape.keys);
     } else if (shape.program == GI_PROGRAM_ATTENTION_BATCH) {
         gi_key_define(&key, "HALF", gi_half_form(out));
         gi_key_define(&key, "SHARED_Q", !is_tall && has_room_for_q(recorder->gpu, layer));
+        gi_key_option(&key, "ROLLED", gi_gpu_class(recorder->gpu)->is_rolled);
     }
-    gi_key_option(&key, "ROLLED", is_rolled);
     gi_key_option(&key, "VECTORS", shape.vectors);
     struct gi_attention_params params = common_params(layer, rule);
     const uint32_t n_part = count_groups_of_head(recorder->gpu, &shape, layer);

@@ -79,8 +79,7 @@ uint64_t gi_loop_turns_of_keys(uint32_t n_key, uint32_t head_dim, uint32_t keys,
     if (vectors > 0) {
         return n_tile + SMALL;
     }
-    // Scores, stripes of the softmax, values by slices of the group.
-    return n_tile * (n_vec8 + keys / 4 + divide(keys, keys / n_vec8) + 16) + SMALL;
+    return n_tile * (n_vec8 + divide(keys, 64 / n_vec8)) + SMALL; // scores, values by slices
 }
 
 static uint64_t count_batch_attention(const struct gi_program_key *key,
@@ -88,7 +87,9 @@ static uint64_t count_batch_attention(const struct gi_program_key *key,
 {
     const struct gi_attention_params *params = dispatch->params;
     const uint32_t head_dim = gi_key_value(key, "HEAD_DIM", 64);
-    const uint32_t keys = gi_key_value(key, "KEYS", 32); // of others' tiles: as many
+    const uint32_t each = gi_key_value(key, "EACH", 0); // of 64 invocations
+    const uint32_t keys =
+        each > 0 ? 64 * each : gi_key_value(key, "KEYS", 32); // of others' tiles: as many
     // A group sees the keys of the window of its first token, and those of its other tokens.
     const uint64_t n_seen = (uint64_t)params->window + params->after + 64;
     const uint32_t n_key =

@@ -12,7 +12,7 @@ bool gi_loop_turns(const struct gi_program_key *key, const struct gi_dispatch *d
                    uint64_t *n_turn);
 
 // Returns the loop iterations of a prompt's attention over n_key keys in tiles of `keys`: by
-// attention_row (vectors > 0), else by attention_batch with one lane for each key.
+// attention_row (vectors > 0), else by attention_lane.
 uint64_t gi_loop_turns_of_keys(uint32_t n_key, uint32_t head_dim, uint32_t keys, uint32_t vectors);
 
 // Returns true if the driver runs that many iterations.

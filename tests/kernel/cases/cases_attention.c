@@ -214,9 +214,12 @@ static const struct attention_case batch_cases[] = {
 
 static const char *const batch_shapes[] = {"split", "lane", "row", "rolled"}; // of GLINFER_BATCH
 
+// Classes whose blocks differ: of two tokens, of four with two keys, of four with three.
+static const char *const lane_gpus[] = {"Mali-T", "V3D", "Mali-G52"};
+
 // Sets GLINFER_BATCH; rolled is split on a class of GPUs of processors with is_rolled and groups of
-// 512 for narrow heads, lane that of Mali-T.
-static bool set_batch_shape(struct kt_run *run, const char *shape)
+// 512 for narrow heads, lane that of a GPU of lane_gpus by `number`.
+static bool set_batch_shape(struct kt_run *run, const char *shape, uint32_t number)
 {
     static struct gi_device_class class;
     const bool is_rolled = strcmp(shape, "rolled") == 0, is_lane = strcmp(shape, "lane") == 0;
@@ -226,7 +229,8 @@ static bool set_batch_shape(struct kt_run *run, const char *shape)
     class.is_rolled = is_rolled;
     class.tall_head_dim = is_rolled ? 64 : 0;
     class.gemm_tile = is_rolled ? GI_GEMM_TILE_THIN : GI_GEMM_TILE_WHOLE;
-    run->gpu->class = is_lane ? gi_device_class_find("Mali-T", "Mesa") : &class;
+    run->gpu->class =
+        is_lane ? gi_device_class_find(lane_gpus[number % COUNT(lane_gpus)], "Mesa") : &class;
     return kt_set(run, "GLINFER_BATCH", is_rolled ? "split" : shape);
 }
 
@@ -245,7 +249,7 @@ static bool check_batch(struct kt_run *run, const struct attention_case *c, cons
     const struct gi_kv_layer layer = kt_layer(run, &c->shape, 0);
     const struct gi_score_rule rule = rule_of(run, c);
     const struct gi_rows q = kt_random_rows(run, "q", c->n_tokens, width, kt_layer_q_limit(&layer));
-    const bool is_set = set_batch_shape(run, shape);
+    const bool is_set = set_batch_shape(run, shape, c->n_tokens);
     if (is_half && !gi_attention_has_halves(&run->recorder, &layer)) {
         return true;
     }
