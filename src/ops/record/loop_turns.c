@@ -215,6 +215,7 @@ static const struct {
     {"gemm/", NULL},
     {"attention/attention_batch", count_batch_attention},
     {"attention/attention_half", count_batch_attention},
+    {"attention/attention_lane", count_batch_attention},
     {"attention/attention", count_step_attention},
     {"attention/", NULL},
     {"experts/gemv_expert", count_gemv},
