@@ -67,7 +67,7 @@ static bool check(const struct gi_argument *argument, const char *function,
     const char *name = known_name(argument->name);
     switch (argument->kind) {
     case GI_ARGUMENT_SET:
-        return argument->n || refuse_null(function, name, "", err);
+        return argument->value || argument->n || refuse_null(function, name, "", err);
     case GI_ARGUMENT_STRINGS:
         for (uint64_t i = 0; i < (uint64_t)argument->n; i++) {
             if (!strings || !strings[i]) {

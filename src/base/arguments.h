@@ -15,16 +15,19 @@ enum gi_argument_kind {
 struct gi_argument {
     enum gi_argument_kind kind;
     const char *name;
-    int64_t n;         // SET: 0 if it is NULL; ENUM: its value; STRINGS: their number
+    int64_t n;         // SET: 1 if it may be NULL; ENUM: its value; STRINGS: their number
     int64_t last;      // ENUM: its greatest value
-    const void *value; // STRINGS: the array; STRUCT: the caller's, which may be NULL
+    const void *value; // SET: the pointer; STRINGS: the array; STRUCT: the caller's, or NULL
     void *own;         // STRUCT: where to copy it, n bytes; NULL: it is not copied
 };
 
 // A pointer, which must not be NULL.
-#define GI_SET(pointer) ((struct gi_argument){.name = #pointer, .n = (pointer) != NULL})
+#define GI_SET(pointer) ((struct gi_argument){.name = #pointer, .value = (pointer)})
+// A function, which must not be NULL.
+#define GI_CALLBACK(function) ((struct gi_argument){.name = #function, .n = (function) != NULL})
 // An array, which may be NULL if it has no elements.
-#define GI_ARRAY(array, count) ((struct gi_argument){.name = #array, .n = (array) || (count) == 0})
+#define GI_ARRAY(array, count)                                                                     \
+    ((struct gi_argument){.name = #array, .n = (count) == 0, .value = (array)})
 // An array of strings, none of which is NULL.
 #define GI_STRINGS(array, count)                                                                   \
     ((struct gi_argument){GI_ARGUMENT_STRINGS, #array, (int64_t)(count), .value = (array)})

@@ -220,9 +220,9 @@ static bool check_and_score(struct glinfer_session *session, const int32_t *ids,
 {
     struct scoring scoring = {.run = {session, ids, n, "the scoring", .err = err,
                                       .write = write_targets, .take = take_batch},
-                              .logprobs = logprobs,
                               .top = top,
                               .n_top = n_top};
+    scoring.logprobs = logprobs;
     if (!GI_CHECK(err, GI_SET(session), GI_ARRAY(ids, n), GI_ARRAY(logprobs, n)) ||
         !gi_model_check_decoder(session->model, err)) {
         return false;

@@ -90,7 +90,8 @@ bool glinfer_selftest(struct glinfer_session *session,
                       struct glinfer_error *err)
 {
     struct gi_platform_saved saved;
-    if (!GI_CHECK(err, GI_SET(session), GI_SET(each)) || !gi_call_begin_any(session, &saved, err)) {
+    if (!GI_CHECK(err, GI_SET(session), GI_CALLBACK(each)) ||
+        !gi_call_begin_any(session, &saved, err)) {
         return false;
     }
     struct gi_tables *tables = &session->tables;

@@ -248,8 +248,8 @@ bool glinfer_embed(struct glinfer_session *session, const int32_t *ids, size_t n
                    size_t *n_values, struct glinfer_error *err)
 {
     struct glinfer_embed_params own = {0};
-    struct text text = {.run = {session, ids, n, "the embedding", .err = err, .take = take_batch},
-                        .values = values};
+    struct text text = {.run = {session, ids, n, "the embedding", .err = err, .take = take_batch}};
+    text.values = values;
     if (!GI_CHECK(err, GI_SET(session), GI_SET(n_values), GI_ARRAY(ids, n), GI_ARRAY(values, cap),
                   GI_COPY(&own, params)) ||
         !GI_CHECK(err, GI_ENUM(own.pooling, GLINFER_POOLING_RANK)) || !check_text(&text.run) ||

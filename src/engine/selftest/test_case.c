@@ -5,6 +5,7 @@
 #include "gpu/dispatch/multi_executor.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,8 +120,8 @@ void gi_test_expect_written(struct gi_test *test, const char *what, uint64_t fir
     const uint32_t *found = words;
     for (uint64_t i = 0; found && i < n && !*test->where; i++) {
         if (found[i] == GI_TEST_POISON) {
-            snprintf(test->where, sizeof(test->where), "%s[%llu] is not written", what,
-                     (unsigned long long)(first + i));
+            snprintf(test->where, sizeof(test->where), "%s[%" PRIu64 "] is not written", what,
+                     first + i);
         }
     }
 }
