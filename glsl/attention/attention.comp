@@ -44,7 +44,9 @@
 #include "attention/score_rule.glsl"
 #include "attention/softmax.glsl"
 #ifndef JOINT
-#include "attention/weigh.glsl"
+#define STRIPES 8u
+shared float weights[KEYS]; // declared after the flag of ranges.glsl, they cost AMD ten instructions
+shared float stripes[STRIPES];
 #endif
 #include "attention/ranges.glsl"
 #include "norm/sums.glsl"
@@ -60,6 +62,50 @@ layout(local_size_x = KEYS) in;
 vec4 query(uint i)
 {
     return uintBitsToFloat(cache_word(i));
+}
+
+// Leaves exp(score - largest) of each key in weights, 0 for a masked one; returns largest, which is
+// at least `least`.
+float weigh_keys(uint lane, float value, float least)
+{
+    weights[lane] = value;
+    group_barrier();
+    if (lane < STRIPES) {
+        float largest = value;
+        for (uint i = lane + STRIPES; i < uint(KEYS); i += STRIPES) {
+            largest = max(largest, weights[i]);
+        }
+        stripes[lane] = largest;
+    }
+    group_barrier();
+    float largest = least;
+    for (uint i = 0u; i < STRIPES; i++) {
+        largest = max(largest, stripes[i]);
+    }
+    weights[lane] = weight_of(value, largest);
+    group_barrier();
+    return largest;
+}
+
+// The sum of the weights by stripes; complete after the next barrier.
+void sum_weights(uint lane)
+{
+    if (lane < STRIPES) {
+        float sum = weights[lane];
+        for (uint i = lane + STRIPES; i < uint(KEYS); i += STRIPES) {
+            sum += weights[i];
+        }
+        stripes[lane] = sum;
+    }
+}
+
+float sum_stripes()
+{
+    float sum = stripes[0];
+    for (uint i = 1u; i < STRIPES; i++) {
+        sum += stripes[i];
+    }
+    return sum;
 }
 
 shared vec4 sums[2 * KEYS];

@@ -77,23 +77,38 @@ static struct gi_norm_rope_kv_params make_params(const struct gi_qkv_layout *lay
     };
 }
 
+// Returns true if glsl/attention/rope_kv_four.comp can process the rows and they may be more than
+// one, for which it is not faster. Caches begin at words of 16 bytes.
+static bool is_by_fours(const struct gi_gpu *gpu, const struct gi_norm_rope_kv_params *params,
+                        const struct gi_rows *qkv, const struct gi_kv_layer *layer)
+{
+    const uint32_t all = params->q_stride | params->qkv_stride | params->q_begin | params->k_begin |
+                         params->v_begin | params->n_head_pair | params->n_rot_pair |
+                         2 * params->rope;
+    return gi_program_available(gpu, GI_PROGRAM_ROPE_KV_FOUR) &&
+           qkv->range.size >= 2 * sizeof(float) * qkv->stride && all % 4 == 0 &&
+           !gi_cache_has_blocks(layer->type_k) && !gi_cache_has_blocks(layer->type_v);
+}
+
 void gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
                    const struct gi_qkv_layout *layout, const struct gi_rows *qkv,
                    const struct gi_vectors *vectors, const struct gi_rope *rope,
                    const struct gi_kv_layer *layer, const struct gi_rows *q)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
-    struct gi_program_key key = make_key(GI_PROGRAM_ROPE_KV, layer, wg_size);
     struct gi_norm_rope_kv_params params =
         make_params(layout, qkv, layer, q, rope->n_rot, vectors->rope);
+    const bool is_four = is_by_fours(recorder->gpu, &params, qkv, layer);
+    struct gi_program_key key =
+        make_key(is_four ? GI_PROGRAM_ROPE_KV_FOUR : GI_PROGRAM_ROPE_KV, layer, wg_size);
     if (rope->temperature > 0.0f) {
         gi_key_define(&key, "TEMPERATURE", 1);
         params.temperature = rope->temperature;
         params.period = rope->period;
     }
-    const uint32_t n_pair = params.n_q_pair + 2 * params.n_kv_pair;
+    const uint32_t n_unit = (params.n_q_pair + 2 * params.n_kv_pair) / (is_four ? 4 : 1);
     record_rope(recorder, label, &key, &params, sizeof(struct gi_rope_kv_params),
-                (n_pair + wg_size - 1) / wg_size, qkv, vectors, layer, q);
+                (n_unit + wg_size - 1) / wg_size, qkv, vectors, layer, q);
 }
 
 void gi_op_norm_rope_kv(struct gi_recorder *recorder, const char *label,

@@ -22,7 +22,7 @@ check 'text with what is in the cache' "$(answer '')" "$wanted"
 check 'a known finding is not looked for again' "$(answer '')$(grep -c 'the self-test of' "$dir/log")" "${wanted}0"
 
 for kernel in GEMV_QKV_TEXEL GEMV_RESIDUAL_TEXEL GEMV_GLU_TEXEL GEMV_VOCAB_TEXEL GEMM_ROW_TEXEL 'GEMM_ROW*' \
-    ATTENTION_ROW ATTENTION_BATCH_ROW ARGMAX_256 'GEMV_QKV*'; do
+    ATTENTION_ROW ATTENTION_BATCH_ROW ROPE_KV_FOUR ARGMAX_256 'GEMV_QKV*'; do
     check "text without $kernel, which is wrong" "$(answer "wrong:$kernel")" "$wanted"
     check "$kernel is said to be wrong" "$(grep -c 'computes wrong results: .* is .*, not .*; it is left out' "$dir/log" |
         sed 's/^[1-9][0-9]*$/yes/')" yes
@@ -72,7 +72,7 @@ GLINFER_FAULT='wrong:FULL_BINS*' "$glinfer" selftest -v -m "$model" >"$dir/repor
 check 'status of a report with wrong bins' "$?" 1
 check 'wrong bins in a report' "$(grep -c '^WRONG .*full_bins.comp' "$dir/report" | sed 's/^[1-9]$/yes/')" yes
 
-for kernel in EMBED_TOKEN:embed_token RMSNORM:norm_rows LAST_ROW:last_row ROPE_KV:rope_kv; do
+for kernel in EMBED_TOKEN:embed_token RMSNORM:norm_rows LAST_ROW:last_row 'ROPE_KV*:rope_kv'; do
     check "${kernel%:*} has no other form" "$(answer "wrong:${kernel%:*}")" 'status 1'
     named=$(grep -c "cannot be used: ${kernel#*:}.comp .* wrong results: .*; there is no other" "$dir/log")
     check "${kernel%:*} is named" "$named" 1
@@ -100,7 +100,7 @@ check 'programs of a report' "$(grep -c '^ok .*\.comp' "$dir/report" | sed 's/^[
 check 'the drafts are in it' "$(grep -c '^ok .*logit_rows\.comp' "$dir/report")" 1
 "$glinfer" selftest -v -m "$model" -np 2 >"$dir/report" 2>"$dir/log"
 check 'status of a report on two answers together' "$?" 0
-check 'what serves both is in it' "$(grep -c '^ok .*\(embed_batch\|rope_kv\|attention_row\)\.comp .* ROWS=2:' "$dir/report")" 3
+check 'what serves both is in it' "$(grep -c '^ok .*\(embed_batch\|rope_kv_four\|attention_row\)\.comp .* ROWS=2:' "$dir/report")" 3
 check 'the report names the driver' "$(grep -c 'llvmpipe\|Mesa' "$dir/report" | sed 's/^[1-9]$/yes/')" yes
 for class in V3D Mali-G52; do # weights that read packed rows, and others in the same layer
     GLINFER_CLASS=$class "$glinfer" selftest -v -m "$(dirname "$model")/tiny-qwen3.gguf" >"$dir/report" 2>"$dir/log"
