@@ -1,7 +1,6 @@
 // Settings of the tests of speech: the defaults of glinfer.h, but 30 ms around speech, with which
 // the times in the tests were computed.
-#ifndef SPEECH_DEFAULTS_H
-#define SPEECH_DEFAULTS_H
+#pragma once
 
 #include "glinfer.h"
 #include "speech/transcriber.h"
@@ -23,5 +22,3 @@ static inline struct glinfer_transcription_params transcriber_defaults(void)
     params.vad_pad_ms = 30;
     return params;
 }
-
-#endif

@@ -1,7 +1,6 @@
 // A speech network whose logits a test writes, over a real vocabulary's size: it counts its calls,
 // checks them, and fails on demand.
-#ifndef TESTS_UNIT_SPEECH_FAKE_NET_H
-#define TESTS_UNIT_SPEECH_FAKE_NET_H
+#pragma once
 
 #include "speech/model/whisper_model.h"
 #include "speech/speech_net.h"
@@ -77,5 +76,3 @@ enum {
     T_SPACE_T,    // " t"
 };
 void fake_model_init(struct gi_whisper_model *model, uint32_t n_vocab);
-
-#endif

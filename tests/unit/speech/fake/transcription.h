@@ -1,6 +1,5 @@
 // A transcription over the fake network: feeds it, and writes its events as text.
-#ifndef TESTS_UNIT_SPEECH_TRANSCRIPTION_H
-#define TESTS_UNIT_SPEECH_TRANSCRIPTION_H
+#pragma once
 
 #include "speech/transcriber.h"
 #include "tests/unit/cmocka_test.h"
@@ -49,5 +48,3 @@ void expect(struct run *run, const char *told);
 // Writes the logits of a story in which the likelier beginning, " the", leads nowhere, and " cat"
 // to " sat".
 void tell_trap(struct fake_net *fake, const uint32_t *tokens, uint32_t n, float *logits);
-
-#endif
