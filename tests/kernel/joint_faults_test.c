@@ -12,18 +12,17 @@
 
 //-- programs that are wrong -----------------------------------------------------------------------
 
-// Opens a group on a device with a fault, NULL: none. There is no cache, whose findings of other
-// tests tell nothing here.
+// Opens a group on a device with a fault as in GLINFER_FAULT; NULL: without a fault. The device has
+// no cache, since a cache keeps the self-test's findings of devices without the fault.
 static struct group open_faulty(struct tiny_model *own, const char *fault)
 {
     struct gi_settings settings;
-    struct glinfer_error err = {0};
     const struct glinfer_device_params params =
         PARAMS(device, .allow_software = true, .cache_dir = "");
     gi_settings_read(&settings, &(struct gi_log){0});
     assert_true(!fault || gi_settings_set(&settings, "GLINFER_FAULT", fault));
-    struct glinfer_device *device = gi_device_create(&params, &settings, &err);
-    assert_true(tiny_model_open_on(own, device, test_data("data/models/tiny-q4_0.gguf"), &err));
+    struct glinfer_device *device = must_do(gi_device_create(&params, &settings, &err));
+    assert_true(tiny_model_open_on(own, device, test_data("data/models/tiny-q4_0.gguf"), NULL));
     // Several ranges of keys.
     const struct glinfer_session_params session =
         PARAMS(session, .n_ctx = 320, .precision = GLINFER_PRECISION_F32);
