@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct attention_case {
@@ -240,23 +241,59 @@ static void name_batch(size_t index, char *text, size_t size)
     print_case(&batch_cases[index / COUNT(batch_shapes)], text + n, size - (size_t)n);
 }
 
-// Records attention of a batch in a form of GLINFER_BATCH. spare: columns after those of out, in
-// f16.
-static bool check_batch(struct kt_run *run, const struct attention_case *c, const char *shape,
-                        bool is_half, uint32_t spare)
+// Fills rows of q with small values and one large one in each head, whose place differs by token.
+static void write_peaks(struct kt_run *run, const struct gi_rows *q, uint32_t n_tokens,
+                        uint32_t head_dim, float limit)
 {
-    const uint32_t width = c->shape.n_head * c->shape.head_dim, stride = width + spare;
+    const size_t n = (size_t)n_tokens * q->stride;
+    float *values = kt_alloc(n, sizeof(*values));
+    kt_fill(run, values, n, -1e-5F * limit, 1e-5F * limit);
+    for (uint32_t i = 0; i < n_tokens; i++) {
+        for (uint32_t head = 0; head < q->stride; head += head_dim) {
+            values[(size_t)i * q->stride + head + i % head_dim] = limit;
+        }
+    }
+    kt_write(run, &q->range, 0, values, n * sizeof(*values));
+    free(values);
+}
+
+// Results in f16 (ops/gemm/half_rows.h).
+static const struct half_case {
+    struct attention_case batch;
+    uint32_t n_spare; // columns after those of out
+    bool has_peaks;   // of q: write_peaks()
+} half_cases[] = {
+    {{{1, 1, 64, 200, F16, F16}, 1, 3, 0, 0, 0, 0}, 0, false},
+    {{{3, 1, 64, 200, F16, F16}, 130, 3, 0, 0, 0, 0}, 0, false},
+    {{{2, 1, 128, 200, F16, F16}, 70, 3, 0, 0, 0, 0}, 0, false},
+    {{{2, 1, 64, 200, F16, F16}, 33, 167, 0, 0, 0, 0}, 0, false},
+    {{{1, 1, 64, 200, F16, F16}, 70, 60, 17, 5, 0, 0}, 0, false},
+    {{{3, 1, 128, 200, F16, F16}, 40, 130, 0, 20, 0, 0}, 0, false},
+    {{{2, 1, 64, 200, F16, F16}, 190, 3, 0, 0, 0, 0}, 256, false},
+    {{{2, 1, 128, 200, F16, F16}, 130, 3, 0, 0, 0, 0}, 0, true},
+};
+
+// Records attention of a batch in a form of GLINFER_BATCH. half: the case of results in f16; NULL:
+// they are in f32.
+static bool check_batch(struct kt_run *run, const struct attention_case *c, const char *shape,
+                        const struct half_case *half)
+{
+    const uint32_t width = c->shape.n_head * c->shape.head_dim;
+    const uint32_t stride = width + (half ? half->n_spare : 0);
     const struct gi_kv_layer layer = kt_layer(run, &c->shape, 0);
     const struct gi_score_rule rule = rule_of(run, c);
     const struct gi_rows q = kt_random_rows(run, "q", c->n_tokens, width, kt_layer_q_limit(&layer));
     const bool is_set = set_batch_shape(run, shape, c->n_tokens);
-    if (is_half && !gi_attention_has_halves(&run->recorder, &layer)) {
+    if (half && !gi_attention_has_halves(&run->recorder, &layer)) {
         return true;
+    }
+    if (half && half->has_peaks) {
+        write_peaks(run, &q, c->n_tokens, c->shape.head_dim, kt_layer_q_limit(&layer));
     }
     const size_t size = (size_t)gi_half_rows_size(c->n_tokens, stride);
     const struct gi_rows out =
-        is_half ? (struct gi_rows){kt_range(run, "out", NULL, size), stride, true}
-                : kt_rows(run, "out", NULL, c->n_tokens, width);
+        half ? (struct gi_rows){kt_range(run, "out", NULL, size), stride, true}
+             : kt_rows(run, "out", NULL, c->n_tokens, width);
     gi_op_attention_batch(&run->recorder, "attention_batch", &layer, &rule, &q, &out);
     return is_set && kt_seal(run) && kt_check(run, c->n_past, c->n_tokens) &&
            kt_bench(run, c->n_past, c->n_tokens, 2 * out.range.size);
@@ -268,26 +305,20 @@ static bool run_batch(struct kt_run *run, size_t index)
     const char *shape = batch_shapes[index % COUNT(batch_shapes)];
     const bool is_row = strcmp(shape, "row") == 0, is_for_rows = c->shape.head_dim == 272;
     return (c->shape.head_dim > 128 && is_row != is_for_rows && kt_leave_out(run)) ||
-           check_batch(run, c, shape, false, 0);
+           check_batch(run, c, shape, NULL);
 }
 
 const struct kt_suite kt_attention_batch = {
     "attention_batch", COUNT(batch_cases) * COUNT(batch_shapes), name_batch, run_batch};
 
-// Results in f16 (ops/gemm/half_rows.h): the last in rows with spare columns.
-static const struct attention_case half_cases[] = {
-    {{1, 1, 64, 200, F16, F16}, 1, 3, 0, 0, 0, 0},
-    {{3, 1, 64, 200, F16, F16}, 130, 3, 0, 0, 0, 0},
-    {{2, 1, 128, 200, F16, F16}, 70, 3, 0, 0, 0, 0},
-    {{2, 1, 64, 200, F16, F16}, 33, 167, 0, 0, 0, 0},
-    {{1, 1, 64, 200, F16, F16}, 70, 60, 17, 5, 0, 0},
-    {{3, 1, 128, 200, F16, F16}, 40, 130, 0, 20, 0, 0},
-    {{2, 1, 64, 200, F16, F16}, 190, 3, 0, 0, 0, 0},
-};
-
-static bool run_half(struct kt_run *run, const struct attention_case *c)
+static void print_half(const struct half_case *c, char *text, size_t size)
 {
-    return check_batch(run, c, "split", true, c == &half_cases[COUNT(half_cases) - 1] ? 256 : 0);
+    print_case(&c->batch, text, size);
 }
 
-KT_TABLE(attention_half, "attention_half", half_cases, print_case, run_half);
+static bool run_half(struct kt_run *run, const struct half_case *c)
+{
+    return check_batch(run, &c->batch, "split", c);
+}
+
+KT_TABLE(attention_half, "attention_half", half_cases, print_half, run_half);
