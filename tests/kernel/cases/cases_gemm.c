@@ -1,5 +1,6 @@
 // Products of a batch of rows with weights, in every form that devices have: of few rows, which
 // read a weight once for all of them, and of rows in f16.
+#include "base/round.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/half_rows.h"
 #include "ops/gemm/pack_rows.h"
@@ -11,28 +12,29 @@ enum input { INPUT_F32, INPUT_TILES, INPUT_SMALL_TILES, INPUT_PACKED };
 static const struct form {
     const char *name, *batch, *gemm; // of GLINFER_BATCH, of GLINFER_GEMM
     enum input input;
+    uint32_t least_room; // rows of x and y that the form needs; batches may have fewer
 } forms[] = {
-    {"split", "split", "narrow", INPUT_F32},
-    {"square", "split", "64x64:2", INPUT_F32},
-    {"thin", "split", "thin", INPUT_F32},
-    {"short", "split", "short", INPUT_F32},
-    {"low", "split", "low", INPUT_F32},
-    {"rolled", "split", "rolled", INPUT_F32},
-    {"wide", "split", "32x64:2", INPUT_F32},
-    {"lane", "lane", "narrow", INPUT_F32},
-    {"row", "row", "narrow", INPUT_F32},
-    {"few", "split", "few", INPUT_F32},
-    {"few by quads", "split", "few:64:4:2:8", INPUT_F32},
-    {"few by lane", "lane", "few", INPUT_F32},
-    {"64x64", "split", "64x64", INPUT_TILES},
-    {"128x64", "split", "128x64", INPUT_TILES},
-    {"64x64:2", "split", "64x64:2", INPUT_TILES},
-    {"small", "split", NULL, INPUT_SMALL_TILES},
-    {"narrow", "lane", "narrow", INPUT_PACKED},
-    {"rolled", "lane", "rolled", INPUT_PACKED},
-    {"two rows", "split", "2x8", INPUT_F32},
-    {"four rows", "split", "4x6", INPUT_F32},
-    {"many tokens", "split", "4x8", INPUT_F32},
+    {"split", "split", "narrow", INPUT_F32, 0},
+    {"square", "split", "64x64:2", INPUT_F32, 0},
+    {"thin", "split", "thin", INPUT_F32, 0},
+    {"short", "split", "short", INPUT_F32, 0},
+    {"low", "split", "low", INPUT_F32, 0},
+    {"rolled", "split", "rolled", INPUT_F32, 0},
+    {"wide", "split", "32x64:2", INPUT_F32, 0},
+    {"lane", "lane", "narrow", INPUT_F32, 0},
+    {"row", "row", "narrow", INPUT_F32, 0},
+    {"few", "split", "few", INPUT_F32, 0},
+    {"few by quads", "split", "few:64:4:2:8", INPUT_F32, 0},
+    {"few by lane", "lane", "few", INPUT_F32, 0},
+    {"64x64", "split", "64x64", INPUT_TILES, 0},
+    {"128x64", "split", "128x64", INPUT_TILES, 0},
+    {"64x64:2", "split", "64x64:2", INPUT_TILES, 0},
+    {"small", "split", NULL, INPUT_SMALL_TILES, 0},
+    {"narrow", "lane", "narrow", INPUT_PACKED, 0},
+    {"rolled", "lane", "rolled", INPUT_PACKED, 0},
+    {"two rows", "split", "2x8", INPUT_F32, 8},
+    {"four rows", "split", "4x6", INPUT_F32, 8},
+    {"many tokens", "split", "4x8", INPUT_F32, 8},
 };
 
 static const char *form_name(uint32_t form)
@@ -121,8 +123,9 @@ static uint64_t record_product(struct kt_run *run, const uint32_t *v)
                  .has_bias = extra == BIAS || extra == ALL});
     const uint32_t n_cols = weight.n_cols;
     const uint32_t x_stride = form->input == INPUT_F32 ? kt_pad32(n_cols) + 32 : n_cols;
-    const struct gi_rows x = kt_random_rows(run, "x", n_tokens, x_stride, sizes[v[6]]);
-    const struct gi_rows y = kt_random_rows(run, "y", n_tokens, kt_pad32(n_rows) + 32, 1);
+    const uint32_t n_room = gi_max_u32(n_tokens, form->least_room);
+    const struct gi_rows x = kt_random_rows(run, "x", n_room, x_stride, sizes[v[6]]);
+    const struct gi_rows y = kt_random_rows(run, "y", n_room, kt_pad32(n_rows) + 32, 1);
     record_form(run, form, n_tokens, &weight, x, is_added, 0.75f, &y);
     return kt_weight_bytes(&weight);
 }
@@ -220,7 +223,7 @@ KT_DESCRIBE(packed, packed_axes);
 static const struct kt_axis unscaled_axes[] = {
     KT_TYPES(GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_BF16),
     KT_CHOICES("form", form_name, 18, 19, 20),
-    KT_NUMBERS("tokens", 8, 9, 16, 31, 50),
+    KT_NUMBERS("tokens", 3, 8, 9, 16, 31, 50),
     KT_NUMBERS("rows", 16, 80, 144),
     KT_NUMBERS("columns", 32, 96, 576),
     KT_NAMED("with", N_EXTRA, extras),
