@@ -9,9 +9,10 @@
 
 enum { MAX_ALLOCATIONS = 1000, MAX_IDS = 32 };
 
+// Returns NULL for an empty text, as an absent key of a file gives it.
 static struct gi_text text_of(const char *text)
 {
-    return (struct gi_text){text, strlen(text)};
+    return (struct gi_text){*text ? text : NULL, strlen(text)};
 }
 
 struct gi_tokenizer *must_create(const struct gi_vocab *vocab)
@@ -93,10 +94,16 @@ static void change_field(struct gi_vocab *vocab, const char *key, const char *va
         }
         return;
     }
-    vocab->types = strcmp(key, "types") == 0 ? NULL : vocab->types;
-    vocab->scores = strcmp(key, "scores") == 0 ? NULL : vocab->scores;
-    vocab->n_merges = strcmp(key, "n_merges") == 0 ? strtoul(value, NULL, 10) : vocab->n_merges;
-    vocab->n_tokens = strcmp(key, "n_tokens") == 0 ? strtoul(value, NULL, 10) : vocab->n_tokens;
+    if (strcmp(key, "types") == 0) {
+        vocab->types = NULL;
+    } else if (strcmp(key, "scores") == 0) {
+        vocab->scores = NULL;
+    } else if (strcmp(key, "n_merges") == 0) {
+        vocab->n_merges = strtoul(value, NULL, 10);
+    } else {
+        assert_string_equal(key, "n_tokens");
+        vocab->n_tokens = strtoul(value, NULL, 10);
+    }
 }
 
 void change_vocab(struct gi_vocab *vocab, const char *settings)
@@ -106,7 +113,7 @@ void change_vocab(struct gi_vocab *vocab, const char *settings)
     const struct gi_vocab before = {.tokens = spelled, .n_tokens = vocab->n_tokens};
     assert_true(vocab->n_tokens <= sizeof(spelled) / sizeof(spelled[0]));
     memcpy(spelled, vocab->tokens, vocab->n_tokens * sizeof(spelled[0]));
-    snprintf(text, sizeof(text), "%s", settings);
+    assert_true(snprintf(text, sizeof(text), "%s", settings) < (int)sizeof(text));
     for (char *setting = text, *next; setting && *setting; setting = next) {
         next = strchr(setting, ';');
         next = next ? (*next = 0, next + 1) : NULL;
