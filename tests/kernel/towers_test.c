@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_DECODER = 3 };
 enum { MAX_LINE = 1 << 16, MAX_WIDTH = 256, MAX_VOCAB = 512, MAX_SOUND = 128 * 128, STRIDE = 5 };
+enum { N_DECODER = 3 };
 
 static const uint32_t text[] = {7, 3, 0, 11, 5, 190, 64, 64, 9, 2, 33, 101};
 enum { N_TEXT = sizeof(text) / sizeof(text[0]) };
@@ -138,7 +138,7 @@ static void check_pieces(struct test *t)
     compare_logits(t, "the last three", N_TEXT - 1, logits);
 }
 
-// Reads the text from its token `first` on, and round to its begin, alone.
+// Decodes the text alone from its token `first` on; the tokens before it follow the last one.
 static void decode_turned(struct test *t, uint32_t first, float *logits)
 {
     uint32_t tokens[N_TEXT];

@@ -17,7 +17,7 @@ static inline int remove_entry(const char *path, const struct stat *st, int kind
     return remove(path);
 }
 
-// cmocka's: make the folder, of a test or of all, and remove it with all that it has.
+// Fixtures of cmocka, of a test or of a group: make the folder, and remove it with its files.
 static inline int make_temp_folder(void **state)
 {
     (void)state;
@@ -32,7 +32,7 @@ static inline int remove_temp_folder(void **state)
     return 0;
 }
 
-// Returns the path of a file in the folder, in static memory for the last eight of them.
+// Returns the path of a file in the folder, which is valid until the eighth call after this one.
 static inline char *temp_path(const char *name)
 {
     static char paths[8][128];
