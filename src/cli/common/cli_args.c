@@ -1,6 +1,7 @@
 #include "cli/common/cli_args.h"
 
 #include "cli/cli_commands.h"
+#include "cli/common/cli_memory.h"
 #include "cli/flags/cli_nearest.h"
 
 #include <errno.h>
@@ -163,11 +164,7 @@ bool cli_store_value(const struct cli_flag *flag, void *settings, const char *te
         *(const char **)field = text;
         return true;
     case CLI_KIND_TEXTS:
-        if (texts->count == CLI_MAX_TEXTS) {
-            snprintf(why, size, "at most %d of them", CLI_MAX_TEXTS);
-            return false;
-        }
-        texts->items[texts->count++] = text;
+        *CLI_APPEND(texts) = text;
         return true;
     case CLI_KIND_SIZE:
         return parse_size(text, field, why, size);
@@ -353,16 +350,6 @@ static bool take_value(struct parsing *p, const struct cli_flag *flag, const cha
                               : refuse(p, "invalid %s \"%.200s\": expected %s", name, text, why);
 }
 
-static bool take_free_word(struct parsing *p, const char *word)
-{
-    struct cli_texts *texts = (struct cli_texts *)(void *)(p->settings + p->command->words);
-    if (texts->count == CLI_MAX_TEXTS) {
-        return refuse(p, "more arguments than %d", CLI_MAX_TEXTS);
-    }
-    texts->items[texts->count++] = word;
-    return true;
-}
-
 static bool take_word(struct parsing *p)
 {
     const char *word = p->argv[p->next++];
@@ -374,7 +361,9 @@ static bool take_word(struct parsing *p)
         flag = find_flag(p->command, word, size);
     }
     if (!flag && p->command->takes_words && (word[0] != '-' || word[1] == '\0')) {
-        return take_free_word(p, word);
+        struct cli_texts *texts = (struct cli_texts *)(void *)(p->settings + p->command->words);
+        *CLI_APPEND(texts) = word;
+        return true;
     }
     if (!flag) {
         return refuse_word(p, word);

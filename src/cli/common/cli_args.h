@@ -1,5 +1,6 @@
 // Flags of the command line. One table a command drives both parsing and help, so that the two
-// cannot differ. Parsing prints nothing, allocates nothing and keeps pointers into argv.
+// cannot differ. Parsing prints nothing, allocates only lists of texts and keeps pointers into
+// argv.
 #pragma once
 
 #include <stdbool.h>
@@ -24,10 +25,9 @@ enum cli_kind {
     CLI_KIND_MISSING, // of llama.cpp and not there; help says what to use
 };
 
-#define CLI_MAX_TEXTS 32
 struct cli_texts {
-    const char *items[CLI_MAX_TEXTS]; // borrowed from argv
-    size_t count;
+    const char **items; // owned; the texts are borrowed from argv
+    size_t count, capacity;
 };
 
 // A number in a struct of the library: its name there, its type and its range.

@@ -308,7 +308,7 @@ static bool choose_word(const struct cli_flag *model, void *field, const struct 
     if (model->kind == CLI_KIND_TEXT) {
         *(const char **)field = cli_copy(word);
     } else {
-        *(struct cli_texts *)field = (struct cli_texts){.items = {cli_copy(word)}, .count = 1};
+        *CLI_APPEND((struct cli_texts *)field) = cli_copy(word);
     }
     return true;
 }

@@ -107,8 +107,7 @@ static const struct cli_rule rules[] = {
 struct run {
     const struct settings *settings;
     struct cli_prompt prompt;
-    struct cli_bytes stop_texts[CLI_MAX_TEXTS];
-    const char *stop[CLI_MAX_TEXTS]; // borrowed from stop_texts
+    const char **stop; // settings->stop with its escapes resolved; owned, with the texts
     bool is_chat;
     struct cli_session session;
     struct cli_ids prompt_ids;
@@ -371,9 +370,11 @@ static bool answer(struct run *run)
     const struct settings *settings = run->settings;
     struct glinfer_generate_params params;
     struct glinfer_error err;
+    run->stop = cli_alloc(settings->stop.count, sizeof(*run->stop));
     for (size_t i = 0; i < settings->stop.count; i++) {
-        cli_prompt_copy(&settings->prompt, settings->stop.items[i], &run->stop_texts[i]);
-        run->stop[i] = run->stop_texts[i].data;
+        struct cli_bytes text = {0};
+        cli_prompt_copy(&settings->prompt, settings->stop.items[i], &text);
+        run->stop[i] = text.data;
     }
     if (!cli_session_check_generator(&run->session) || !choose_template(run) ||
         !cli_prompt_read(&settings->prompt, &run->prompt) || !check_prompt(run) ||
@@ -403,9 +404,10 @@ static void finish_run(struct run *run)
     cli_session_finish(&run->session);
     cli_prompt_finish(&run->prompt);
     cli_bytes_finish(&run->answer);
-    for (size_t i = 0; i < CLI_MAX_TEXTS; i++) {
-        cli_bytes_finish(&run->stop_texts[i]);
+    for (size_t i = 0; run->stop && i < run->settings->stop.count; i++) {
+        free((void *)run->stop[i]);
     }
+    free(run->stop);
     cJSON_Delete(run->probs);
     free(run->prompt_ids.items);
     free(run->answer_ids.items);

@@ -161,9 +161,25 @@ TEST(args_take_words_that_are_not_flags)
     assert_true(settings.is_json);
     assert_int_equal(cli_parse(&taking, &settings, 4, words, &report), CLI_PARSED);
     assert_string_equal(settings.stop.items[settings.stop.count - 1], "-");
-    settings.stop.count = CLI_MAX_TEXTS;
-    assert_int_equal(cli_parse(&taking, &settings, 1, words, &report), CLI_PARSED_WRONG);
-    assert_string_equal(report.error, "more arguments than 32");
+    free(settings.stop.items);
+}
+
+TEST(args_take_any_number_of_words)
+{
+    enum { N = 1000 };
+    static const char *words[2 * N]; // "-r file file -r file file ..."
+    struct cli_command taking = command;
+    struct cli_report report;
+    struct settings settings = {.count = 0};
+    taking.takes_words = true;
+    taking.words = offsetof(struct settings, stop);
+    for (size_t i = 0; i < 2 * N; i++) {
+        words[i] = i % 4 == 0 ? "-r" : "file";
+    }
+    assert_int_equal(cli_parse(&taking, &settings, 2 * N, words, &report), CLI_PARSED);
+    assert_int_equal(settings.stop.count, 3 * N / 2);
+    assert_string_equal(settings.stop.items[3 * N / 2 - 1], "file");
+    free(settings.stop.items);
 }
 
 TEST(args_take_a_value_that_looks_like_a_flag)
@@ -173,6 +189,7 @@ TEST(args_take_a_value_that_looks_like_a_flag)
     assert_int_equal(o.parsed, CLI_PARSED);
     assert_string_equal(o.settings.stop.items[0], "--json");
     assert_false(o.settings.is_json);
+    free(o.settings.stop.items);
 }
 
 TEST(args_let_the_last_of_two_win)

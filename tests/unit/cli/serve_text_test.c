@@ -75,7 +75,8 @@ TEST(keys_come_from_headers)
 
 TEST(pages_of_others_are_told_by_their_origin)
 {
-    struct serve_access access = {.origins = {.items = {"https://a.example"}, .count = 1}};
+    struct serve_access access = {
+        .origins = {.items = (const char *[]){"https://a.example"}, .count = 1}};
     assert_true(serve_access_trusts(&access, NULL, "h:1"));
     assert_true(serve_access_trusts(&access, "http://h:1", "h:1"));
     assert_true(serve_access_trusts(&access, "https://a.example", "h:1"));
@@ -120,7 +121,8 @@ TEST(names_that_foreign_pages_may_have_are_not_known)
                                         "chat.example.com:8080"};
     static const char *const unknown[] = {"evil.example.com:8080", "127.0.0.1.nip.io",
                                           "chat.example.com.evil.net", "xchat.example.com"};
-    struct serve_access access = {.origins = {.items = {"https://chat.example.com"}, .count = 1}};
+    struct serve_access access = {
+        .origins = {.items = (const char *[]){"https://chat.example.com"}, .count = 1}};
     (void)state;
     assert_true(serve_access_knows(&access, NULL, NULL));
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
