@@ -248,7 +248,8 @@ static bool transcribe(struct transcribe *self, const char *name)
         cli_tell("%s", name);
     }
     const bool is_done =
-        cli_hearing_run(&hearing) && write_files(self, &hearing, name ? name : "microphone");
+        cli_hearing_run(&hearing) &&
+        (settings->only_language || write_files(self, &hearing, name ? name : "microphone"));
     cli_hearing_finish(&hearing);
     cli_sound_close(hearing.sound);
     cli_microphone_close(hearing.microphone);
@@ -267,14 +268,19 @@ static bool transcribe_all(struct transcribe *self)
     return cli_close_output() && ok;
 }
 
-// Refuses files that cannot be opened before the model is loaded.
-static bool check_files(const struct cli_texts *files)
+// Refuses files that cannot be opened before the model is loaded, and the value of whisper-cli's
+// -wt, which would be the name of a file.
+static bool check_files(const struct settings *settings)
 {
-    for (size_t i = 0; i < files->count; i++) {
-        const char *name = files->items[i];
-        if (strcmp(name, "-") != 0 && access(name, R_OK) != 0) {
-            return cli_fail(CLI_EXIT_FAILED, "cannot read %s: %s", name, strerror(errno));
+    for (size_t i = 0; i < settings->files.count; i++) {
+        const char *name = settings->files.items[i];
+        if (strcmp(name, "-") == 0 || access(name, R_OK) == 0) {
+            continue;
         }
+        const bool is_number = *name && name[strspn(name, "0123456789.")] == 0;
+        return settings->params.has_words && is_number
+                   ? cli_fail(CLI_EXIT_USAGE, "invalid -wt %s: it takes no value", name)
+                   : cli_fail(CLI_EXIT_FAILED, "cannot read %s: %s", name, strerror(errno));
     }
     return true;
 }
@@ -301,20 +307,20 @@ static bool check_output(const struct settings *settings)
     for (int i = 0; i < CLI_TRANSCRIPT_FORMATS; i++) {
         writes = writes || settings->formats[i];
     }
-    if (!writes) {
-        if (settings->output) {
-            cli_note("-of has no effect without -otxt or another format");
-        }
-        return true;
+    if (writes && settings->only_language) {
+        return cli_fail(CLI_EXIT_USAGE, "-dl writes no files: leave out -otxt and other formats");
     }
-    if (settings->output && files->count > 1) {
+    if (settings->output && !writes) {
+        cli_note("-of has no effect without -otxt or another format");
+    }
+    if (settings->output && writes && files->count > 1) {
         return cli_fail(CLI_EXIT_USAGE,
                         "cannot write the texts of %zu files to one -of: leave it "
                         "out, and each is written beside its sound",
                         files->count);
     }
-    bool ok = !settings->output || check_folder(settings->output);
-    for (size_t i = 0; ok && !settings->output && i < files->count; i++) {
+    bool ok = !writes || !settings->output || check_folder(settings->output);
+    for (size_t i = 0; ok && writes && !settings->output && i < files->count; i++) {
         ok = check_folder(files->items[i]);
     }
     return ok;
@@ -336,17 +342,24 @@ static void note_flags(const struct settings *settings)
     }
 }
 
-// Checks what the parser cannot: the regular expression, and that there is a microphone.
+// Refuses a language that -dl would ignore, and an invalid regular expression.
 static bool check_text(const struct settings *settings)
 {
     struct glinfer_error err;
-    if (!glinfer_transcription_check(&settings->params, &err)) {
-        return cli_fail(CLI_EXIT_USAGE, "--suppress-regex: %s", err.message);
+    if (settings->only_language && strcmp(settings->params.language, "auto") != 0) {
+        return cli_fail(CLI_EXIT_USAGE, "-dl and -l exclude each other");
     }
-    struct cli_microphone *microphone =
-        settings->microphone ? cli_microphone_open(settings->microphone, &err) : NULL;
+    return glinfer_transcription_check(&settings->params, &err) ||
+           cli_fail(CLI_EXIT_USAGE, "--suppress-regex: %s", err.message);
+}
+
+// Refuses a microphone that cannot be opened before the model is loaded.
+static bool check_microphone(const char *name)
+{
+    struct glinfer_error err;
+    struct cli_microphone *microphone = name ? cli_microphone_open(name, &err) : NULL;
     cli_microphone_close(microphone);
-    return !settings->microphone || microphone || cli_fail_error(&err);
+    return !name || microphone || cli_fail_error(&err);
 }
 
 // Checks the flags of the sound and sets self->pcm.
@@ -360,7 +373,7 @@ static bool check_sound(struct transcribe *self)
                         settings->encoding, cli_pcm_encodings());
     }
     if ((settings->microphone != NULL) + (settings->files.count > 0) == 1) {
-        return check_files(&settings->files);
+        return check_files(settings);
     }
     return settings->microphone
                ? cli_fail(CLI_EXIT_USAGE, "a file and --mic exclude each other")
@@ -393,7 +406,8 @@ static bool check_model(const struct settings *settings, struct cli_session *ses
 static bool run_command(void *user)
 {
     struct transcribe self = {.settings = user};
-    if (!check_output(self.settings) || !check_sound(&self) || !check_text(self.settings)) {
+    if (!check_output(self.settings) || !check_sound(&self) || !check_text(self.settings) ||
+        !check_microphone(self.settings->microphone)) {
         return false;
     }
     note_flags(self.settings);
@@ -407,13 +421,8 @@ static bool run_command(void *user)
 }
 
 static const struct cli_rule rules[] = {
-    CLI_NEEDS("-sow", "-ml"),
-    CLI_EXCLUDES("--no-vad", "-vm"),
-    CLI_EXCLUDES("-dl", "-l"),
-    CLI_EXCLUDES("--exact", "-ac"),
-    CLI_EXCLUDES("--mic", "-ot"),
-    CLI_EXCLUDES("--mic", "-d"),
-    {0},
+    CLI_NEEDS("-sow", "-ml"),     CLI_EXCLUDES("--no-vad", "-vm"), CLI_EXCLUDES("--exact", "-ac"),
+    CLI_EXCLUDES("--mic", "-ot"), CLI_EXCLUDES("--mic", "-d"),     {NULL, NULL, false},
 };
 
 const struct cli_command cli_transcribe_command = {

@@ -54,6 +54,10 @@ def check_refusals(folder):
     refuse(2, "cannot write the texts of 2 files to one -of", *unloaded, sound, other, "-osrt", "-of", folder / "both")
     refuse(2, 'invalid -l "klingon": expected auto, or a code or a name', *unloaded, sound, "-l", "klingon")
     refuse(2, "--suppress-regex: invalid regular expression '('", *unloaded, sound, "--suppress-regex", "(")
+    refuse(2, "-dl and -l exclude each other", *unloaded, sound, "-dl", "-l", "de")
+    refuse(2, "-dl writes no files: leave out -otxt", *unloaded, sound, "-dl", "-osrt")
+    refuse(2, "invalid -wt 0.01: it takes no value", *unloaded, sound, "-wt", "0.01")
+    refuse(2, 'device "missing"', *unloaded, *[sound] * 100)
     refuse(2, 'invalid --format "x": expected one of', *unloaded, sound, "--format", "x")
     refuse(1, "cannot write /nonexistent/x.*: No such file", *unloaded, sound, "-osrt", "-of", "/nonexistent/x")
     refuse(1, "missing.wav: No such file or directory", *unloaded, sound, folder / "missing.wav")
@@ -83,7 +87,7 @@ def check_parts(folder):
     told = transcribe(folder, b"", folder / "x.wav", "-ot", "500", "-d", "1000")
     true(told and all(500 <= ms <= 1500 for ms in find_times(told)), told)
     same(transcribe(folder, b"", folder / "x.wav", "-ot", "2500"), "", "a part after the end")
-    done = subprocess.run([sys.argv[1], "transcribe", "-m", folder / "tiny.bin", "-q", "--no-vad", "-nf", "-dl", folder / "x.wav"],
+    done = subprocess.run([sys.argv[1], "transcribe", "-m", folder / "tiny.bin", "-q", "--no-vad", "-nf", "-dl", "-l", "auto", folder / "x.wav"],
                           capture_output=True, text=True)
     true(done.returncode == 0 and re.fullmatch(r"[a-z]{2,3} [01]\.\d{3}\n", done.stdout), done)
 
