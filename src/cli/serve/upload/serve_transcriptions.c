@@ -208,8 +208,7 @@ static bool read_form(const struct serve_api *api, const struct serve_call *call
         return false;
     }
     if (!serve_form_is(call->type)) {
-        serve_reply_error(reply, 400,
-                          "invalid request body: expected multipart/form-data with a \"file\"");
+        serve_reply_error(reply, 400, "invalid request body: expected multipart/form-data");
         return false;
     }
     if (!serve_form_read(form, call->type, call->body, call->body_size, why, sizeof(why))) {
@@ -240,9 +239,13 @@ void serve_handle_load(const struct serve_api *api, const struct serve_call *cal
         return;
     }
     const struct serve_entry *model = serve_form_find(&form, "model");
-    const char *name = model ? memrchr(model->data, '/', model->size) : NULL;
-    name = name ? name + 1 : model ? model->data : "";
-    const size_t size = model ? (size_t)(model->data + model->size - name) : 0;
+    if (!model) {
+        serve_reply_error(reply, 400, "missing \"model\"; expected the path of a model");
+        return;
+    }
+    const char *slash = memrchr(model->data, '/', model->size);
+    const char *name = slash ? slash + 1 : model->data;
+    const size_t size = (size_t)(model->data + model->size - name);
     if (size == strlen(api->speech_name) && memcmp(name, api->speech_name, size) == 0) {
         serve_reply_text(reply, "text/plain; charset=utf-8", done, strlen(done));
     } else {
