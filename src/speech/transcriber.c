@@ -58,9 +58,9 @@ static bool check_params(const struct gi_transcriber *t)
     const struct gi_speech_net *net = t->inputs.net;
     const uint32_t n_language = gi_whisper_count_languages(t->ids.n_vocab);
     if (t->given_language >= 0 && (uint32_t)t->given_language >= n_language) {
-        const char *name = gi_whisper_language_name((uint32_t)t->given_language);
         return gi_error_set(t->failure, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "invalid language %s: the model does not know it%s", name ? name : "?",
+                            "invalid language %s: the model does not know it%s",
+                            gi_whisper_language_name((uint32_t)t->given_language),
                             t->ids.n_language == 0 ? ", it knows English alone" : "");
     }
     if (params->translate && t->ids.n_language == 0) {
@@ -479,14 +479,15 @@ uint64_t gi_transcriber_time(const struct gi_transcriber *t)
 {
     const struct gi_speech_stream *stream = &t->stream;
     const struct gi_listener *listener = &stream->listener;
-    struct gi_stretch next = {
-        listener->vad ? listener->n_heard : gi_listener_sample_count(listener), 0};
+    const uint64_t n_sample = stream->sound.n_samples, n_done = t->seek * GI_MEL_HOP;
+    struct gi_stretch next = {listener->vad ? listener->n_heard : n_sample, 0}; // not in the sound
     if (stream->has_stretch) {
         next = stream->stretch;
     } else if (listener->vad) {
         gi_voice_running(&listener->voice, &next);
     }
-    const uint64_t waiting = stream->has_sound ? (stream->sound.n_frame - t->seek) * GI_MEL_HOP : 0;
+    // A window without timestamps may end after the sound.
+    const uint64_t waiting = stream->has_sound && n_sample > n_done ? n_sample - n_done : 0;
     return next.begin > waiting ? (next.begin - waiting) * 1000 / GI_MEL_RATE : 0;
 }
 

@@ -39,6 +39,19 @@ TEST(times_of_speech_are_those_of_the_sound)
     fill_sound(NULL);
 }
 
+TEST(time_waits_for_sound_that_is_not_transcribed)
+{
+    struct run run;
+    struct glinfer_error err;
+    begin(&run, ENGLISH, fake_tell, &cat_story);
+    must(create(&run, &err), &err);
+    must(gi_transcriber_push(run.t, sound, (size_t)20 * RATE, &err), &err);
+    assert_int_equal(gi_transcriber_time(run.t), 0);
+    assert_int_equal(step_all(&run), GLINFER_TRANSCRIPTION_WAITS);
+    assert_int_equal(gi_transcriber_time(run.t), 0);
+    end(&run);
+}
+
 TEST(time_goes_on_in_silence_while_speech_waits)
 {
     static const float stretches[][2] = {{2.048F, 3.072F}};

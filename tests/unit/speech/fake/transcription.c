@@ -98,8 +98,12 @@ void poll_events(struct run *run)
 enum glinfer_transcription_state step_all(struct run *run)
 {
     enum glinfer_transcription_state now;
+    uint64_t before = gi_transcriber_time(run->t);
     do {
         must_do(gi_transcriber_step(run->t, &now, &err));
+        const uint64_t time = gi_transcriber_time(run->t);
+        assert_true(time >= before || run->vad); // the VAD finds that speech began earlier
+        before = time;
         assert_in_range(++run->n_step, 0, 100000);
         poll_events(run);
     } while (now == GLINFER_TRANSCRIPTION_WORKS);
