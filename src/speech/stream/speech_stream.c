@@ -1,5 +1,7 @@
 #include "speech/stream/speech_stream.h"
 
+#include "base/round.h"
+
 #include <string.h>
 
 enum { MOVED_SAMPLES = 1 << 16 }; // at most, at once
@@ -31,9 +33,8 @@ static size_t silence_before(const struct gi_speech_stream *stream, struct gi_st
 {
     const struct gi_time_piece *last = &stream->map.data[stream->map.count - 1];
     const uint64_t gap = stretch.begin - last->begin - last->size;
-    return gap < 2 * GI_STREAM_TAIL                   ? GI_STREAM_TAIL
-           : gap < GI_STREAM_TAIL + GI_STREAM_SILENCE ? (size_t)gap - GI_STREAM_TAIL
-                                                      : GI_STREAM_SILENCE;
+    const uint64_t n = gi_max_u64(gap, 2 * GI_STREAM_TAIL) - GI_STREAM_TAIL;
+    return n < GI_STREAM_SILENCE ? (size_t)n : GI_STREAM_SILENCE;
 }
 
 // Adds the samples of a stretch to the sound.

@@ -11,14 +11,12 @@
 bool gi_window_job_init(struct gi_window_job *job)
 {
     const struct gi_speech_net *net = job->net;
-    const size_t n_mel = (size_t)2 * net->n_audio_ctx * net->n_mel;
-    job->mel = gi_array_zeroed(n_mel, sizeof(float), "a spectrogram", job->net->failure);
-    job->prompt =
-        gi_array_zeroed(net->n_text_ctx, sizeof(uint32_t), "tokens of a prompt", job->net->failure);
-    job->times =
-        gi_array_zeroed(net->n_text_ctx, sizeof(*job->times), "times of words", job->net->failure);
     job->stage = GI_JOB_OVER;
-    return job->mel && job->prompt && job->times && gi_window_decoder_init(&job->decoder);
+    return GI_ARRAYS_ZEROED("a window of sound", net->failure,
+                            GI_NEW(job->mel, (size_t)2 * net->n_audio_ctx * net->n_mel),
+                            GI_NEW(job->prompt, net->n_text_ctx),
+                            GI_NEW(job->times, net->n_text_ctx)) &&
+           gi_window_decoder_init(&job->decoder);
 }
 
 void gi_window_job_finish(struct gi_window_job *job)
@@ -228,9 +226,8 @@ static enum gi_net_result align(struct gi_window_job *job)
     if (result != GI_NET_DONE) {
         return result;
     }
-    const uint32_t n_left = job->end - job->seek;
     if (!gi_word_times_find(job->net, n_before, n_text, job->n_frame,
-                            n_left < job->n_frame ? n_left : job->n_frame, job->times)) {
+                            least(job->end - job->seek, job->n_frame), job->times)) {
         return GI_NET_FAILED;
     }
     // Back to their places among timestamps, from the last on.

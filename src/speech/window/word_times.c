@@ -1,6 +1,7 @@
 #include "speech/window/word_times.h"
 
 #include "base/array.h"
+#include "base/round.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -196,8 +197,7 @@ bool gi_word_times_find(const struct gi_speech_net *net, uint32_t n_before, uint
                         uint32_t n_frame, uint32_t n_sound, struct gi_token_time *times)
 {
     const uint32_t n_row = n_before + n_text + 1, stride = n_frame / POSITION;
-    const uint32_t n_heard = n_sound / POSITION < 1 ? 1 : n_sound / POSITION;
-    const uint32_t n = n_heard < stride ? n_heard : stride;
+    const uint32_t n = gi_min_u32(gi_max_u32(n_sound / POSITION, 1), stride);
     float *weights, *matrix;
     uint32_t *begins;
     bool is_ok =
