@@ -41,8 +41,8 @@ static bool choose(struct gi_chat *chat, const struct gi_chat_format *format,
 {
     gi_chat_finish(chat);
     chat->has_template = true;
-    chat->format = format;
     chat->plain = format ? gi_jinja_create(format->jinja, strlen(format->jinja), err) : NULL;
+    chat->format = chat->plain ? format : NULL;
     return !format || chat->plain;
 }
 
