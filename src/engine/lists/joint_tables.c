@@ -216,15 +216,15 @@ static void note_change(void *user)
     tables->is_stale = tables->is_stale || tables->n_ready > 0;
 }
 
-// Disables joint steps, so that answers take turns. A program that is wrong in a joint list may be
-// right in the list of one sequence.
+// Disables joint steps, so that sequences are decoded one after another. A program that is wrong in
+// a joint list may be right in the list of one sequence.
 static void refuse(struct gi_joint_tables *tables, const char *reason)
 {
     struct gi_gpu *gpu = tables->recorder.gpu;
     tables->is_refused = true;
     gi_quarantine_clear(gpu);
     gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_WARN,
-                 "answers take turns, since they cannot decode together: %s", reason);
+                 "answers and beams are decoded one after another: %s", reason);
 }
 
 enum gi_step_end gi_joint_end(enum gi_step_end a, enum gi_step_end b)
