@@ -1082,8 +1082,8 @@ GLINFER_API bool glinfer_model_hears(const struct glinfer_model *model);
 GLINFER_API const char *glinfer_speech_language(size_t index);
 GLINFER_API const char *glinfer_speech_language_name(size_t index);
 
-// Checks the settings of a transcription without a model. Fails with INVALID_ARGUMENT (an unknown
-// language, a number out of range, a wrong regular expression), NO_MEMORY.
+// Checks the settings of a transcription, but neither a model nor vad. Fails with INVALID_ARGUMENT
+// (an unknown language, a number out of range, an invalid regular expression), NO_MEMORY.
 GLINFER_API bool glinfer_transcription_check(const struct glinfer_transcription_params *params,
                                              struct glinfer_error *err);
 

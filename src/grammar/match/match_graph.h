@@ -32,7 +32,7 @@ struct gi_match_graph {
     size_t memory;                    // bytes that may be used
     size_t used;                      // by states and masks; frames come on top
     struct glinfer_error *err;        // of the call in progress; borrowed, may be NULL
-    bool has_failed;                  // the call: nothing more is added
+    bool has_failed;                  // the call in progress failed: nothing more is added
     uint64_t work;                    // places looked at since gi_match_begin
     struct gi_match_frames frames;
     struct {
@@ -66,9 +66,9 @@ bool gi_match_graph_init(struct gi_match_graph *graph, const struct gi_grammar *
                          size_t memory, struct glinfer_error *err);
 void gi_match_graph_finish(struct gi_match_graph *graph);
 
-// Begins a call of the API: forgets what no text uses if half of the memory is used. What the call
-// does then fails with UNSUPPORTED if it needs more memory or work than there is, and with
-// NO_MEMORY: has_failed keeps that, and states are GI_MATCH_DEAD.
+// Begins a call of the API: forgets the states that no text uses if half of the memory is used. The
+// functions below set has_failed and *err with UNSUPPORTED if the call needs more than `memory` or
+// too much work, or with NO_MEMORY. From then on they return GI_MATCH_DEAD.
 void gi_match_begin(struct gi_match_graph *graph, struct glinfer_error *err);
 
 // Makes a set and returns its state: begin, add, end. Adding a node adds all the places that it

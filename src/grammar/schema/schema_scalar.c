@@ -198,8 +198,7 @@ static void read_keyword(struct numbers *numbers, const cJSON *schema, const cJS
     }
 }
 
-// Reads the keywords of a case. is_counting: looks only for the digits that bounds ask for beyond
-// those that numbers have if nothing is said.
+// Reads the keywords of a case. is_counting: only raises n_digits to the digits that bounds need.
 static void read_case(struct numbers *numbers, const struct gi_case *one, bool is_counting)
 {
     const bool *has_failed = &numbers->c->build.has_failed;

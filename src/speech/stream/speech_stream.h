@@ -1,14 +1,14 @@
 // The sound that windows are cut from, and how it comes from a stream of samples: stretches of
-// speech are joined to one sound with silences of at most a second between them, or each is a sound
-// of its own; without a VAD the stream is the sound.
+// speech are joined to one sound with silences of at most a second between them, or each becomes a
+// sound that ends with it. Without a VAD the whole stream is one sound.
 #pragma once
 
 #include "speech/stream/listener.h"
 #include "speech/stream/time_map.h"
 
 enum {
-    GI_STREAM_TAIL = GI_MEL_RATE / 10,      // samples after a stretch that are kept when joined,
-    GI_STREAM_SILENCE = 9 * GI_STREAM_TAIL, // and most of silence, as long as the stream's gap
+    GI_STREAM_TAIL = GI_MEL_RATE / 10,      // samples after a stretch that are kept when joined
+    GI_STREAM_SILENCE = 9 * GI_STREAM_TAIL, // most samples of silence after them
 };
 
 // Zero-initialise, set the settings of listener and sound, and is_by_stretch.

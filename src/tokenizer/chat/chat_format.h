@@ -20,7 +20,7 @@ struct gi_chat_format {
     const char *denials[GI_CHAT_TELLS_MAX]; // unless it has one of these
     const char *jinja;                   // writes messages of the system, the user, the assistant
     bool is_system_first;                // a system message is the first, or refused
-    enum gi_chat_default default_system; // which jinja does not write
+    enum gi_chat_default default_system; // of the file's template; jinja never writes it
 };
 
 // Returns a row of the table, NULL past its end. A Jinja text is the first format that fits.
