@@ -136,6 +136,7 @@ TEST(args_take_every_kind)
     assert_int_equal(o.settings.type, 1);
     assert_int_equal(o.settings.stop.count, 2);
     assert_string_equal(o.settings.stop.items[1], "y");
+    free(o.settings.stop.items);
 }
 
 TEST(args_take_a_value_behind_an_equals_sign)
