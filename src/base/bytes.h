@@ -34,3 +34,11 @@ static inline double gi_load_f64(const uint8_t *p)
     memcpy(&value, &bits, sizeof(value));
     return value;
 }
+
+static inline void gi_store_u32(uint8_t *p, uint32_t value)
+{
+    p[0] = (uint8_t)value;
+    p[1] = (uint8_t)(value >> 8);
+    p[2] = (uint8_t)(value >> 16);
+    p[3] = (uint8_t)(value >> 24);
+}

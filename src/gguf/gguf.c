@@ -282,11 +282,11 @@ static bool read_tensors(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t 
 
 //-- open, close -------------------------------------------------------------------------------
 
-static bool read_file(struct gi_gguf *gguf, struct glinfer_error *err)
+bool gi_gguf_read_head(struct gi_gguf *gguf, uint64_t head_size, struct glinfer_error *err)
 {
     struct gi_gguf_reader r = {.source = &gguf->source,
                                .blocks = &gguf->blocks,
-                               .size = gguf->source.size,
+                               .size = head_size,
                                .path = gguf->source.name,
                                .err = err};
     size_t n_tensors = 0, n_pairs = 0;
@@ -305,7 +305,8 @@ struct gi_gguf *gi_gguf_open_file(const struct glinfer_source *source, struct gl
     if (!gguf) {
         return NULL;
     }
-    if (!gi_source_open(&gguf->source, source, err) || !read_file(gguf, err)) {
+    if (!gi_source_open(&gguf->source, source, err) ||
+        !gi_gguf_read_head(gguf, gguf->source.size, err)) {
         gi_gguf_close(gguf);
         return NULL;
     }
@@ -333,6 +334,9 @@ static void release(struct gi_gguf *gguf)
         free(block);
     }
     gi_source_close(&gguf->source);
+    if (gguf->composed.destroy) {
+        gguf->composed.destroy(gguf->composed.user);
+    }
     free(gguf->pieces);
     free(gguf);
 }
@@ -385,6 +389,10 @@ bool gi_gguf_tensor_read(const struct gi_gguf *gguf, const struct gi_gguf_tensor
                          uint64_t offset, size_t size, void *out, struct glinfer_error *err)
 {
     assert(offset <= tensor->size && size <= tensor->size - offset);
+    if (gguf->composed.read) {
+        return gguf->composed.read(gguf->composed.user, (size_t)(tensor - gguf->tensors), offset,
+                                   size, out, err);
+    }
     return gi_source_read(&gi_gguf_file(gguf, tensor->file)->source, tensor->file_offset + offset,
                           size, out, err);
 }

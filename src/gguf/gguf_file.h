@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gguf/gguf_pair.h"
+#include "gguf/gguf_writer.h"
 #include "gguf/name_index.h"
 
 struct gi_gguf {
@@ -15,10 +16,14 @@ struct gi_gguf {
     struct gi_gguf_tensor *tensors; // n_tensors, in file order
     size_t n_tensors;
     struct gi_name_index tensor_names;
+    struct gi_gguf_tensor_reader composed; // all zero for a file
 };
 
 // Opens one file, which may be a piece of a model. Fails as gi_gguf_open does.
 struct gi_gguf *gi_gguf_open_file(const struct glinfer_source *source, struct glinfer_error *err);
+// Reads a head of head_size bytes, pairs and tensor directory, from the source. Fails as
+// gi_gguf_open does.
+bool gi_gguf_read_head(struct gi_gguf *gguf, uint64_t head_size, struct glinfer_error *err);
 // Reads n_pairs pairs. Fails as gi_gguf_open does.
 bool gi_gguf_read_pairs(struct gi_gguf *gguf, struct gi_gguf_reader *r, size_t n_pairs);
 // Finds the type, n_elements and size of a tensor whose name and sizes are read. Fails with
