@@ -2,7 +2,7 @@
 #
 # Holds every #include line to the table below: code is included leftwards only,
 #     base -> platform -> gpu -> ops -> graph -> models -> engine -> cli
-# with gguf, quant, sampler, jinja, grammar, tokenizer and speech beside the GPU layers, persistent between gpu and engine, and
+# with gguf, quant, hf, sampler, jinja, grammar, tokenizer and speech beside the GPU layers, persistent between gpu and engine, and
 # reference between ops and engine. The folders of the engine are layers, too:
 #     device -> model -> selftest -> lists -> session -> answer -> api
 # with speech and measure between session and api. A row is a folder and the folders that it may include; glinfer.h is free to all.
@@ -10,15 +10,16 @@
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/../cmake/files.cmake)
 
-set(folders src/base platform src/gguf src/quant src/sampler src/jinja src/grammar src/tokenizer src/speech glsl src/gpu src/persistent src/ops src/reference src/graph models
+set(folders src/base platform src/gguf src/quant src/hf src/sampler src/jinja src/grammar src/tokenizer src/speech glsl src/gpu src/persistent src/ops src/reference src/graph models
     src/engine/device src/engine/model src/engine/selftest src/engine/lists src/engine/session src/engine/answer src/engine/speech src/engine/measure src/engine/api
     src/cli tests/unit tests/platform tests/kernel tests/golden tests/embed tests/faults tests/fuzz tests/install tests/shims tests/data tools/examples)
-set(lower base platform gguf quant sampler jinja grammar tokenizer speech glsl gpu persistent reference ops graph models)
+set(lower base platform gguf quant hf sampler jinja grammar tokenizer speech glsl gpu persistent reference ops graph models)
 
 set(may_src/base base)
 set(may_platform base platform)
 set(may_src/gguf base gguf)
 set(may_src/quant base gguf quant)
+set(may_src/hf base gguf quant hf)
 set(may_src/sampler base sampler)
 set(may_src/jinja base jinja)
 set(may_src/grammar base grammar)

@@ -1,0 +1,84 @@
+#include "hf/hf_json.h"
+
+#include "base/array.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+cJSON *gi_hf_json_parse(const char *text, size_t size, const char *path, struct glinfer_error *err)
+{
+    const char *end = text;
+    errno = 0;
+    cJSON *json = cJSON_ParseWithLengthOpts(text, size, &end, false);
+    if (!json && errno == ENOMEM) {
+        gi_error_set(err, GLINFER_STATUS_NO_MEMORY, "out of memory: cannot parse %s", path);
+        return NULL;
+    }
+    const char *rest = end;
+    while (json && rest < text + size && strchr(" \t\r\n", *rest) && *rest) {
+        rest++;
+    }
+    if (json && rest == text + size) {
+        return json;
+    }
+    cJSON_Delete(json);
+    gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                 "%s: invalid JSON at byte %zu: the file is damaged or was not downloaded "
+                 "completely",
+                 path, (size_t)(rest - text));
+    return NULL;
+}
+
+static cJSON *read_opened(const struct gi_file *file, const char *path, struct glinfer_error *err)
+{
+    if (file->size > GI_HF_JSON_MAX_SIZE) {
+        gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: has %" PRIu64 " bytes, more than %d", path,
+                     file->size, GI_HF_JSON_MAX_SIZE);
+        return NULL;
+    }
+    const size_t size = (size_t)file->size;
+    char *text = gi_array_zeroed(size + 1, 1, "a JSON file", err);
+    cJSON *json = NULL;
+    if (text && gi_file_read(file, 0, size, text, path, err)) {
+        json = gi_hf_json_parse(text, size, path, err);
+    }
+    free(text);
+    return json;
+}
+
+cJSON *gi_hf_json_read(const char *path, struct glinfer_error *err)
+{
+    struct gi_file file;
+    if (!gi_file_open(&file, path, err)) {
+        return NULL;
+    }
+    cJSON *json = read_opened(&file, path, err);
+    gi_file_close(&file);
+    return json;
+}
+
+char *gi_hf_path(const char *folder, const char *name, struct glinfer_error *err)
+{
+    const size_t n = strlen(folder), size = n + strlen(name) + 2;
+    const bool has_slash = n > 0 && folder[n - 1] == '/';
+    char *path = gi_array_zeroed(size, 1, "a path", err);
+    if (path) {
+        snprintf(path, size, "%s%s%s", folder, has_slash ? "" : "/", name);
+    }
+    return path;
+}
+
+bool gi_hf_json_count(const cJSON *json, uint64_t *count)
+{
+    if (!cJSON_IsNumber(json) || !(json->valuedouble >= 0) || json->valuedouble > 0x1p53 ||
+        json->valuedouble != floor(json->valuedouble)) {
+        return false;
+    }
+    *count = (uint64_t)json->valuedouble;
+    return true;
+}

@@ -1,0 +1,20 @@
+// JSON files of a folder, whole, as trees.
+#pragma once
+
+#include "base/error.h"
+
+#include <cJSON.h>
+#include <stdint.h>
+
+enum { GI_HF_JSON_MAX_SIZE = 100 << 20 }; // bytes, as for headers of SafeTensors
+
+// Parses text[0..size), which JSON's blanks may follow; path names it in messages. The caller ends
+// the tree with cJSON_Delete. Fails with BAD_FILE (where the syntax is wrong), NO_MEMORY.
+cJSON *gi_hf_json_parse(const char *text, size_t size, const char *path, struct glinfer_error *err);
+// Reads and parses a file. Fails as gi_file_open does, with BAD_FILE (the syntax, more than
+// GI_HF_JSON_MAX_SIZE), NO_MEMORY.
+cJSON *gi_hf_json_read(const char *path, struct glinfer_error *err);
+// Returns folder/name, which the caller frees; NULL with NO_MEMORY.
+char *gi_hf_path(const char *folder, const char *name, struct glinfer_error *err);
+// Takes a whole number of 0 to 2^53. Returns false for anything else.
+bool gi_hf_json_count(const cJSON *json, uint64_t *count);
