@@ -1,0 +1,120 @@
+// The folder as families and the tokenizer see it while they fill the head of the GGUF file that it
+// stands for. The first error is kept in the writer `out`; calls after it do nothing, getters then
+// return their fallback, so that callers are sequences of statements.
+#pragma once
+
+#include "gguf/gguf_writer.h"
+#include "hf/hf_json.h"
+#include "hf/safetensors.h"
+
+struct gi_hf_sources; // the rows of the folder that each tensor of the head is made from
+
+struct gi_hf_build {
+    const char *folder;                 // its path, for messages
+    const cJSON *root;                  // config.json
+    const cJSON *config;                // its text_config if it has one, else root
+    const struct gi_safetensors *files; // of the folder
+    const char *arch;                   // general.architecture
+    enum gi_ggml_type type;             // of large matrices, if `keeps` is false
+    bool keeps;                         // matrices keep their types: --quantize none
+    struct gi_gguf_writer *out;
+    struct gi_hf_sources *sources;
+};
+
+// Returns true as long as no call has failed.
+bool gi_hf_ok(const struct gi_hf_build *b);
+// Keeps an error unless there is one already; the sentence begins with the folder's path.
+void gi_hf_fail(struct gi_hf_build *b, enum glinfer_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+//-- config.json -----------------------------------------------------------------------------------
+
+// Keys are names in b->config, else in b->root; "rope_scaling.factor" is a key of an object. null
+// counts as absent. Of another kind than asked for: BAD_FILE that names the key.
+const cJSON *gi_hf_get(const struct gi_hf_build *b, const char *key); // NULL: absent
+// Fail with BAD_FILE if the key is absent.
+uint32_t gi_hf_u32(struct gi_hf_build *b, const char *key);
+float gi_hf_f32(struct gi_hf_build *b, const char *key);
+// Return fallback if the key is absent.
+uint32_t gi_hf_u32_or(struct gi_hf_build *b, const char *key, uint32_t fallback);
+float gi_hf_f32_or(struct gi_hf_build *b, const char *key, float fallback);
+bool gi_hf_bool_or(struct gi_hf_build *b, const char *key, bool fallback);
+const char *gi_hf_text_or(struct gi_hf_build *b, const char *key, const char *fallback);
+
+//-- pairs -----------------------------------------------------------------------------------------
+
+// Add a pair whose key follows "<arch>.", such as "context_length".
+void gi_hf_add_u32(struct gi_hf_build *b, const char *key, uint32_t value);
+void gi_hf_add_f32(struct gi_hf_build *b, const char *key, float value);
+void gi_hf_add_bool(struct gi_hf_build *b, const char *key, bool value);
+void gi_hf_add_text(struct gi_hf_build *b, const char *key, const char *value);
+void gi_hf_add_u32s(struct gi_hf_build *b, const char *key, const uint32_t *values, size_t n);
+void gi_hf_add_f32s(struct gi_hf_build *b, const char *key, const float *values, size_t n);
+void gi_hf_add_bools(struct gi_hf_build *b, const char *key, const bool *values, size_t n);
+// Adds what most decoders have, from the usual keys of config.json: block_count, context_length,
+// embedding_length, feed_forward_length, attention.head_count, attention.head_count_kv,
+// attention.key_length and attention.value_length (of head_dim), attention.layer_norm_rms_epsilon,
+// vocab_size, rope.freq_base, rope.dimension_count, rope.scaling.* and the tensor rope_freqs.weight
+// of rope_type "llama3".
+void gi_hf_add_decoder(struct gi_hf_build *b);
+
+//-- tensors ---------------------------------------------------------------------------------------
+
+enum gi_hf_change {
+    GI_HF_NONE,
+    // Rows of each head: x[0], x[n/2], x[1], x[n/2 + 1], ... for RoPE on pairs of neighbours. Q has
+    // num_attention_heads heads, K num_key_value_heads.
+    GI_HF_ROPE_PAIRS_Q,
+    GI_HF_ROPE_PAIRS_K,
+    GI_HF_PLUS_ONE,     // x + 1: norms of Gemma, Qwen 3.5
+    GI_HF_NEGATIVE_EXP, // -exp(x): A_log
+    GI_HF_SQUEEZE,      // drops dimensions of 1: [C, 1, K] becomes [C, K]
+    GI_HF_TRANSPOSE,    // swaps the last two dimensions
+    GI_HF_EVEN_ROWS,    // rows 0, 2, 4, ... of each matrix
+    GI_HF_ODD_ROWS,     // rows 1, 3, 5, ...
+    GI_HF_FIRST_HALF,   // the first half of the rows of each matrix
+    GI_HF_SECOND_HALF,
+};
+
+// One tensor of GGUF from one of the folder, or from one of each expert, which are stacked. '%'
+// stands for the layer, '#' in `from` for the expert. Names of the folder are without "model.",
+// "language_model.", "text_model.", "transformer." and "bert." at the start. A row that finds no
+// tensor is skipped; the plan of the model tells of a weight that is missing.
+struct gi_hf_row {
+    const char *from;
+    const char *to;
+    enum gi_hf_change change;
+};
+
+// Adds the tensors of n rows for all layers.
+void gi_hf_add_rows(struct gi_hf_build *b, const struct gi_hf_row *rows, size_t n);
+#define GI_HF_ADD_ROWS(b, rows) gi_hf_add_rows(b, rows, sizeof(rows) / sizeof((rows)[0]))
+
+// Rows [begin, end) of a tensor, by its name without '%' and '#'; 0, 0: all.
+struct gi_hf_piece {
+    const char *from;
+    uint64_t begin, end;
+};
+// Adds one tensor from the rows of n pieces, one after another. Does nothing if the folder lacks a
+// tensor of them.
+void gi_hf_add_joined(struct gi_hf_build *b, const char *to, const struct gi_hf_piece *pieces,
+                      size_t n, enum gi_hf_change change);
+// Returns a tensor by its name as in rows, NULL if there is none. Does not count as its use.
+const struct gi_safetensor *gi_hf_find(const struct gi_hf_build *b, const char *name);
+// Adds an f32 tensor of one dimension whose values are given.
+void gi_hf_add_values(struct gi_hf_build *b, const char *to, const float *values, size_t n);
+// Marks tensors as not needed whose names, as in rows, begin with a text. Those that no row uses
+// and nobody ignores are an error.
+void gi_hf_ignore(struct gi_hf_build *b, const char *start);
+
+//-- families --------------------------------------------------------------------------------------
+
+struct gi_hf_family {
+    const char *model_type;               // of config.json: "qwen2"
+    const char *architecture;             // the first of `architectures` has to be this; NULL: any
+    const char *arch;                     // general.architecture in GGUF
+    void (*build)(struct gi_hf_build *b); // adds pairs and tensors, not the tokenizer's
+};
+
+// Rows of a file of families/, which ends with a row of NULL.
+extern const struct gi_hf_family gi_hf_llama_families[];
