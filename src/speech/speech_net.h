@@ -34,7 +34,8 @@ struct gi_speech_net {
     // Gives up a call that was busy, since another window follows. May be NULL.
     void (*drop)(void *user);
     // Encodes n_frame frames (even, 2 * n_seq to 2 * n_audio_ctx) of the scaled log-mel
-    // spectrogram, mel: (n_frame, n_mel). All sequences are over the latest encoded window.
+    // spectrogram, mel: (n_frame, n_mel). All sequences are over the latest encoded window. May set
+    // decode_each and write, or make them NULL.
     enum gi_net_result (*encode)(void *user, const float *mel, uint32_t n_frame);
     // Cuts sequence `seq` to its first n_past tokens, appends n tokens, and writes the logits after
     // the last one, (n_vocab).

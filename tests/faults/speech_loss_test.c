@@ -1,6 +1,6 @@
 // Tests that a transcription goes on after its device was lost and recovered, wherever that is, as
 // if nothing had happened. Exits 77 without a device.
-#include "engine/device/device.h"
+#include "engine/speech/speech_transcription.h"
 #include "tests/golden/fixture/random_whisper.h"
 #include "tests/golden/fixture/tiny_model.h"
 #include "tests/unit/cmocka_test.h"
@@ -14,6 +14,7 @@ enum { N_SAMPLES = 2 * GLINFER_SPEECH_RATE, N_LOSS = 6 };
 static struct random_whisper file;
 static struct glinfer_device *device;
 static struct glinfer_model *model;
+static bool has_wrong_kernel; // of joint steps, after a recovery
 
 static int open_model(void **state)
 {
@@ -83,6 +84,9 @@ static uint32_t hear(uint32_t n_beam, uint32_t budget_us, uint32_t n_step, char 
             set_fault(0);
             must(glinfer_device_recover(device, NULL, NULL, &err), &err);
             n_lost++;
+            if (has_wrong_kernel) {
+                t->towers.decoders[0]->group->joint.is_refused = true;
+            }
         }
         while (glinfer_transcription_poll(t, &event)) {
             size += (size_t)snprintf(text + size, capacity - size, "%llu-%llu %s\n",
@@ -115,6 +119,17 @@ TEST(a_window_of_beams_begins_again)
     assert_int_equal(hear(3, 0, 0, whole, sizeof(whole)), 0);
     set_fault(60); // in a step of all beams
     assert_int_equal(hear(3, 2000, 0, again, sizeof(again)), 1);
+    assert_string_equal(again, whole);
+}
+
+TEST(beams_are_decoded_one_after_another_if_a_recovered_device_refuses_joint_steps)
+{
+    static char whole[8192], again[8192];
+    assert_int_equal(hear(3, 0, 0, whole, sizeof(whole)), 0);
+    has_wrong_kernel = true;
+    set_fault(60);
+    assert_int_equal(hear(3, 2000, 0, again, sizeof(again)), 1);
+    has_wrong_kernel = false;
     assert_string_equal(again, whole);
 }
 

@@ -3,7 +3,6 @@
 // and in steps that decoders take together, any number of positions after any other, and tokens
 // that the GPU chooses and those that the CPU does. Exits 77 without a device.
 #include "engine/model/plan/towers.h"
-#include "engine/session/cache_rows.h"
 #include "engine/speech/speech_chain.h"
 #include "tests/golden/fixture/tiny_model.h"
 
@@ -103,7 +102,7 @@ static void make_sound(struct test *t, uint32_t n)
 
 static void decode(struct test *t, uint32_t decoder, uint32_t n_past, uint32_t n, float *logits)
 {
-    check(gi_speech_decode(&t->towers, decoder, n_past, text + n_past, n, logits),
+    check(t->towers.net.decode(&t->towers, decoder, n_past, text + n_past, n, logits),
           t->towers.failure);
 }
 
@@ -145,7 +144,7 @@ static void decode_turned(struct test *t, uint32_t first, float *logits)
     for (uint32_t i = 0; i < N_TEXT; i++) {
         tokens[i] = text[(first + i) % N_TEXT];
     }
-    check(gi_speech_decode(&t->towers, 1, 0, tokens, N_TEXT, logits), t->towers.failure);
+    check(t->towers.net.decode(&t->towers, 1, 0, tokens, N_TEXT, logits), t->towers.failure);
 }
 
 // Decoders that take steps together have the logits of each alone: of texts of their own, of one
@@ -155,10 +154,9 @@ static void check_together(struct test *t)
     enum { FIRST = 3, COPY = 5 }; // token of the second text; where the last takes part again
     static float found[N_DECODER][MAX_VOCAB];
     float *const logits[N_DECODER] = {found[0], found[1], found[2]};
-    struct glinfer_session *const *sessions = t->towers.decoders;
+    const struct gi_speech_net *net = &t->towers.net;
     const uint32_t decoders[N_DECODER] = {2, 0, 1};
-    struct glinfer_error err = {0};
-    if (!gi_speech_is_joint(&t->towers)) {
+    if (!net->decode_each) {
         fail(t, "decoders that take steps together", 0, 0, N_DECODER);
         return;
     }
@@ -166,14 +164,12 @@ static void check_together(struct test *t)
         const uint32_t tokens[N_DECODER] = {text[i], text[(FIRST + i) % N_TEXT], text[i]};
         const uint32_t n = i == 1 || i >= COPY ? N_DECODER : N_DECODER - 1;
         if (i == COPY) {
-            check(gi_cache_rows_copy(&sessions[1]->sequence, &sessions[2]->sequence,
-                                     &t->tiny.model->hparams, i, t->tiny.device->gpu, &err),
-                  &err);
+            check(net->copy(net->user, 1, 2, i), t->towers.failure);
         }
         t->towers.call.pause_ns = i % 2; // a time of the clock in the past
         enum gi_net_result result;
         do {
-            result = gi_speech_decode_each(&t->towers, decoders, n, i, tokens, logits);
+            result = net->decode_each(net->user, decoders, n, i, tokens, logits);
         } while (result == GI_NET_BUSY);
         check(result == GI_NET_DONE, t->towers.failure);
         compare_logits(t, "together", i, found[0]);
@@ -188,7 +184,7 @@ static void check_limits(struct test *t)
 {
     static float logits[MAX_VOCAB];
     const uint32_t n_ctx = t->tiny.model->hparams.n_ctx_train;
-    if (gi_speech_decode(&t->towers, 0, n_ctx, text, 1, logits) ||
+    if (t->towers.net.decode(&t->towers, 0, n_ctx, text, 1, logits) ||
         t->towers.failure->status != GLINFER_STATUS_CONTEXT_FULL) {
         fail(t, "a token after the last: status", 0, t->towers.failure->status,
              GLINFER_STATUS_CONTEXT_FULL);
@@ -210,8 +206,8 @@ static struct gi_whisper_token choose(struct test *t, const struct gi_whisper_ch
     const struct gi_whisper_mask mask = gi_whisper_next_mask(window);
     enum gi_net_result result;
     do {
-        result = gi_speech_decode(&t->towers, 1, count > 0 ? n + count - 1 : 0, last,
-                                  count > 0 ? 1 : n, logits);
+        result = t->towers.net.decode(&t->towers, 1, count > 0 ? n + count - 1 : 0, last,
+                                      count > 0 ? 1 : n, logits);
     } while (result == GI_NET_BUSY);
     check(result == GI_NET_DONE, t->towers.failure);
     if (count == 0) {
@@ -343,8 +339,8 @@ static void check_weights(struct test *t, uint32_t token, char *numbers)
     const struct gi_hparams *hparams = &t->tiny.model->hparams;
     const uint32_t n_key = t->towers.n_key;
     check(
-        gi_speech_attend(&t->towers, 1, text, N_TEXT) &&
-            gi_speech_weigh(&t->towers, 1, hparams->n_layer / 2 - 1, hparams->n_head - 1, weights),
+        t->towers.net.attend(&t->towers, text, N_TEXT) &&
+            t->towers.net.align(&t->towers, hparams->n_layer / 2 - 1, hparams->n_head - 1, weights),
         t->towers.failure);
     t->worst_weight =
         fmax(t->worst_weight, compare(t, "weights", token, numbers, weights + (size_t)token * n_key,
@@ -361,7 +357,7 @@ static void check_line(struct test *t, char *line)
     if (sscanf(line, "%15s %u%n", kind, &index, &size) != 2) {
         fail(t, "a line of the golden file", 0, 0, 0);
     } else if (strcmp(kind, "positions") == 0) {
-        check(gi_speech_encode(&t->towers, t->mel, 2 * index), t->towers.failure);
+        check(t->towers.net.encode(&t->towers, t->mel, 2 * index), t->towers.failure);
         printf("%u positions\n", index);
     } else if (strcmp(kind, "row") == 0) {
         read_row(t, index, row);
@@ -408,6 +404,7 @@ int main(int argc, char **argv)
     const struct gi_hparams *encoder = &model->encoder->hparams;
     make_sound(&t, 2 * encoder->n_ctx_train * encoder->n_sound);
     check(gi_speech_towers_create(&t.towers, model, N_DECODER, &err), &err);
+    t.towers.net.write = gi_speech_write;
     t.tolerance = t.towers.encoder->tables.recorder.is_half              ? f16_tolerance
                   : t.towers.encoder->params.type_k == GLINFER_CACHE_F32 ? exact_tolerance
                                                                          : f32_tolerance;

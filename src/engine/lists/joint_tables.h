@@ -39,7 +39,8 @@ struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
                                                  enum gi_step_end end, struct glinfer_error *err);
 // Returns the executor of joint steps of a bit set of slots with this end; on first use records,
 // builds and tests its list. Returns NULL with the error of these, or, without an error, if
-// is_refused: a wrong program has no replacement, which is logged once, and answers take turns.
+// is_refused: a wrong program has no replacement, which is logged once, and sequences are decoded
+// one after another.
 struct gi_executor *gi_joint_tables_step(struct gi_joint_tables *tables, uint32_t set,
                                          enum gi_step_end end, struct glinfer_error *err);
 // Prepares the executor that gi_joint_tables_step returns. Returns true also if is_refused.

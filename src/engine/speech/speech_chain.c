@@ -142,11 +142,12 @@ static enum gi_net_result submit(struct gi_speech_call *call, const struct gi_st
     return call->is_open ? gi_speech_call_pause(call) : GI_NET_DONE;
 }
 
-enum gi_net_result gi_speech_write(struct gi_speech_towers *towers, const struct gi_net_text *text,
+enum gi_net_result gi_speech_write(void *user, const struct gi_net_text *text,
                                    struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
                                    float *no_speech)
 {
     enum { READ, STEPS, TAKE };
+    struct gi_speech_towers *towers = user;
     struct gi_speech_call *call = &towers->call;
     struct glinfer_session *session = towers->decoders[text->seq];
     const struct gi_step_state state = first_state(text);

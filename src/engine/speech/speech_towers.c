@@ -3,63 +3,11 @@
 #include "base/array.h"
 #include "base/round.h"
 #include "engine/model/plan/towers.h"
+#include "engine/session/cache_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_model *model,
-                             uint32_t n_decoder, struct glinfer_error *failure)
-{
-    const struct gi_hparams *hparams = &model->encoder->hparams;
-    const struct gi_weight *weight = &model->encoder->weights.layers[GI_SLOT_QKV];
-    const enum glinfer_cache_type type = gi_tower_cache(weight);
-    const struct glinfer_session_params params = {
-        .n_ctx = hparams->n_ctx_train, .type_k = type, .type_v = type};
-    struct glinfer_session_params text = params;
-    text.n_ctx = model->hparams.n_ctx_train;
-    *towers = (struct gi_speech_towers){.failure = failure,
-                                        .n_decoder = n_decoder,
-                                        .has_chains = model->speech.ids.n_vocab > 0,
-                                        .align.failure = failure,
-                                        .call.failure = failure};
-    towers->rows = gi_array_zeroed((size_t)2 * hparams->n_ctx_train + 2,
-                                   gi_round_up(hparams->n_sound, GI_QUANT_BLOCK) * sizeof(float),
-                                   "a spectrogram", towers->failure);
-    if (!towers->rows ||
-        !gi_sessions_create(model->encoder, &params, NULL, 1, &towers->encoder, towers->failure) ||
-        !gi_sessions_create(model, &text, towers->encoder, n_decoder, towers->decoders,
-                            towers->failure)) {
-        gi_speech_towers_finish(towers);
-        return false;
-    }
-    return true;
-}
-
-void gi_speech_towers_finish(struct gi_speech_towers *towers)
-{
-    for (uint32_t i = 0; i < towers->n_decoder; i++) {
-        if (towers->decoders[i]) {
-            towers->decoders[i]->is_doomed = true;
-        }
-    }
-    if (towers->encoder) {
-        towers->encoder->is_doomed = true;
-    }
-    free(towers->rows);
-    gi_speech_align_finish(&towers->align);
-    *towers = (struct gi_speech_towers){0};
-}
-
-bool gi_speech_was_lost(struct gi_speech_towers *towers)
-{
-    const bool was_lost = towers->epoch > 0 && towers->encoder->runner.epoch != towers->epoch;
-    if (was_lost) {
-        towers->call = (struct gi_speech_call){.failure = towers->failure};
-        towers->epoch = towers->n_key = 0;
-    }
-    return was_lost;
-}
 
 //-- lists -----------------------------------------------------------------------------------------
 
@@ -75,7 +23,9 @@ static uint32_t all_slots(const struct gi_speech_towers *towers)
     return (1u << towers->n_decoder) - 1;
 }
 
-bool gi_speech_is_joint(const struct gi_speech_towers *towers)
+// Returns true if the decoders take steps together. Otherwise there is one, or a kernel of these
+// steps is wrong on the device.
+static bool is_joint(const struct gi_speech_towers *towers)
 {
     return towers->n_decoder > 1 && !joint_of(towers)->is_refused;
 }
@@ -87,11 +37,11 @@ static bool prepare_chains(struct gi_speech_towers *towers)
     const bool ok =
         gi_tables_prepare(&towers->decoders[0]->tables, 1u << GI_LIST_SPEECH, NULL, NULL, &why);
     if (!ok && why.status == GLINFER_STATUS_UNSUPPORTED) {
-        towers->has_chains = false;
+        towers->net.write = NULL;
         gi_log_write(&towers->encoder->model->device->log, GLINFER_LOG_WARN,
                      "the CPU chooses the tokens of transcripts: %s", why.message);
     }
-    return ok || !towers->has_chains || gi_error_pass(towers->failure, &why);
+    return ok || !towers->net.write || gi_error_pass(towers->failure, &why);
 }
 
 bool gi_speech_prepare(struct gi_speech_towers *towers)
@@ -103,68 +53,11 @@ bool gi_speech_prepare(struct gi_speech_towers *towers)
         ok = gi_joint_tables_prepare(joint_of(towers), all_slots(towers), JOINT_END,
                                      towers->failure);
     }
-    const uint32_t n_alone = gi_speech_is_joint(towers) ? 1 : towers->n_decoder;
+    const uint32_t n_alone = is_joint(towers) ? 1 : towers->n_decoder;
     for (uint32_t i = 0; ok && i < n_alone; i++) {
         ok = gi_tables_prepare(&towers->decoders[i]->tables, writing, NULL, NULL, towers->failure);
     }
-    return ok && (!towers->has_chains || prepare_chains(towers));
-}
-
-//-- the encoder -----------------------------------------------------------------------------------
-
-// Writes the sound that the encoder is to hear.
-static bool write_sound(struct gi_speech_towers *towers, const float *mel, uint32_t n_frame)
-{
-    struct gi_runner *runner = &towers->encoder->runner;
-    const struct gi_graph *graph = &towers->encoder->tables.graph;
-    const uint32_t n_mel = graph->hparams->n_sound, stride = graph->sound.stride;
-    const size_t n_row = (size_t)n_frame + 2; // the first and the last are silence
-    for (size_t i = 0; i < n_row; i++) {
-        memset(towers->rows + i * stride, 0, stride * sizeof(float));
-        if (i > 0 && i + 1 < n_row) {
-            memcpy(towers->rows + i * stride, mel + (i - 1) * n_mel, n_mel * sizeof(float));
-        }
-    }
-    // The row before the first frame, which the second convolution reads.
-    float *zeros =
-        gi_array_zeroed(graph->hparams->n_embd, sizeof(float), "a spectrogram", towers->failure);
-    const bool ok = zeros &&
-                    gi_runner_fill(runner, &graph->sound.range, towers->rows,
-                                   n_row * stride * sizeof(float), towers->failure) &&
-                    gi_runner_fill(runner, &graph->qkv.range, zeros,
-                                   graph->hparams->n_embd * sizeof(float), towers->failure);
-    free(zeros);
-    return ok;
-}
-
-enum gi_net_result gi_speech_encode(struct gi_speech_towers *towers, const float *mel,
-                                    uint32_t n_frame)
-{
-    enum { SOUND, HEAR, POSITIONS, SETTLE };
-    struct gi_speech_call *call = &towers->call;
-    const struct gi_step_state frames = {.n_tokens = n_frame},
-                               positions = {.n_tokens = n_frame / 2};
-    enum gi_net_result result = gi_speech_call_enter(call, towers->encoder);
-    towers->n_key = 0;
-    if (result == GI_NET_DONE && call->stage == SOUND) {
-        const bool ok = gi_speech_prepare(towers) && write_sound(towers, mel, n_frame);
-        result = ok ? GI_NET_DONE : GI_NET_FAILED;
-        towers->epoch = towers->encoder->runner.epoch;
-        call->stage = HEAR;
-    }
-    if (result == GI_NET_DONE && call->stage == HEAR) {
-        result = gi_speech_call_run(call, GI_LIST_HEAR, &frames);
-        call->stage += result == GI_NET_DONE;
-    }
-    if (result == GI_NET_DONE && call->stage == POSITIONS) {
-        result = gi_speech_call_run(call, GI_LIST_PROMPT, &positions);
-        call->stage += result == GI_NET_DONE;
-        if (result == GI_NET_DONE && call->pause_ns > 0) { // the decoder does not wait for it
-            result = gi_speech_call_fetch(call, NULL, 0, 0);
-        }
-    }
-    towers->n_key = result == GI_NET_DONE ? n_frame / 2 : 0;
-    return gi_speech_call_leave(call, result);
+    return ok && (!towers->net.write || prepare_chains(towers));
 }
 
 //-- the decoder -----------------------------------------------------------------------------------
@@ -234,11 +127,11 @@ enum gi_net_result gi_speech_read(struct gi_speech_towers *towers, uint32_t n_pa
                : GI_NET_FAILED;
 }
 
-enum gi_net_result gi_speech_decode(struct gi_speech_towers *towers, uint32_t decoder,
-                                    uint32_t n_past, const uint32_t *tokens, uint32_t n,
-                                    float *logits)
+static enum gi_net_result decode(void *user, uint32_t decoder, uint32_t n_past,
+                                 const uint32_t *tokens, uint32_t n, float *logits)
 {
     enum { TOKENS, LAST, LOGITS };
+    struct gi_speech_towers *towers = user;
     struct gi_speech_call *call = &towers->call;
     struct glinfer_session *session = towers->decoders[decoder];
     const struct gi_range *range = &session->tables.graph.logits.range;
@@ -295,11 +188,11 @@ static bool write_states(const struct gi_speech_towers *towers, const struct gi_
                           (uint64_t)(n + 1) * GI_STEP_STATE_STRIDE, towers->failure);
 }
 
-enum gi_net_result gi_speech_decode_each(struct gi_speech_towers *towers, const uint32_t *decoders,
-                                         uint32_t n, uint32_t n_past, const uint32_t *tokens,
-                                         float *const *logits)
+static enum gi_net_result decode_each(void *user, const uint32_t *decoders, uint32_t n,
+                                      uint32_t n_past, const uint32_t *tokens, float *const *logits)
 {
     enum { STEP, LOGITS };
+    struct gi_speech_towers *towers = user;
     struct gi_speech_call *call = &towers->call;
     struct glinfer_session *session = towers->decoders[0];
     struct gi_joint_place place = {0};
@@ -334,11 +227,20 @@ enum gi_net_result gi_speech_decode_each(struct gi_speech_towers *towers, const 
     return gi_speech_call_leave(call, result);
 }
 
-enum gi_net_result gi_speech_attend(struct gi_speech_towers *towers, uint32_t decoder,
-                                    const uint32_t *tokens, uint32_t n)
+static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past)
 {
+    const struct gi_speech_towers *towers = user;
+    struct glinfer_session *const *sessions = towers->decoders;
+    return gi_cache_rows_copy(&sessions[to]->sequence, &sessions[from]->sequence,
+                              &sessions[to]->model->hparams, n_past, gi_session_gpu(sessions[to]),
+                              towers->failure);
+}
+
+static enum gi_net_result attend(void *user, const uint32_t *tokens, uint32_t n)
+{
+    struct gi_speech_towers *towers = user;
     struct gi_speech_call *call = &towers->call;
-    struct glinfer_session *session = towers->decoders[decoder];
+    struct glinfer_session *session = towers->decoders[0];
     if (!check_room(towers, session, 0, n) ||
         !gi_speech_align_begin(&towers->align, &session->model->hparams, n)) {
         return GI_NET_FAILED;
@@ -350,9 +252,152 @@ enum gi_net_result gi_speech_attend(struct gi_speech_towers *towers, uint32_t de
     return gi_speech_call_leave(call, result);
 }
 
-bool gi_speech_weigh(struct gi_speech_towers *towers, uint32_t decoder, uint32_t layer,
-                     uint32_t head, float *weights)
+static bool align(void *user, uint32_t layer, uint32_t head, float *weights)
 {
-    return gi_speech_align_weigh(&towers->align, towers->decoders[decoder], layer, head,
-                                 towers->n_key, weights);
+    struct gi_speech_towers *towers = user;
+    return gi_speech_align_weigh(&towers->align, towers->decoders[0], layer, head, towers->n_key,
+                                 weights);
+}
+
+static void drop(void *user)
+{
+    struct gi_speech_towers *towers = user;
+    if (towers->call.session) {
+        gi_speech_call_leave(&towers->call, GI_NET_FAILED);
+    }
+}
+
+//-- the encoder -----------------------------------------------------------------------------------
+
+// Writes the sound that the encoder is to hear.
+static bool write_sound(struct gi_speech_towers *towers, const float *mel, uint32_t n_frame)
+{
+    struct gi_runner *runner = &towers->encoder->runner;
+    const struct gi_graph *graph = &towers->encoder->tables.graph;
+    const uint32_t n_mel = graph->hparams->n_sound, stride = graph->sound.stride;
+    const size_t n_row = (size_t)n_frame + 2; // the first and the last are silence
+    for (size_t i = 0; i < n_row; i++) {
+        memset(towers->rows + i * stride, 0, stride * sizeof(float));
+        if (i > 0 && i + 1 < n_row) {
+            memcpy(towers->rows + i * stride, mel + (i - 1) * n_mel, n_mel * sizeof(float));
+        }
+    }
+    // The row before the first frame, which the second convolution reads.
+    float *zeros =
+        gi_array_zeroed(graph->hparams->n_embd, sizeof(float), "a spectrogram", towers->failure);
+    const bool ok = zeros &&
+                    gi_runner_fill(runner, &graph->sound.range, towers->rows,
+                                   n_row * stride * sizeof(float), towers->failure) &&
+                    gi_runner_fill(runner, &graph->qkv.range, zeros,
+                                   graph->hparams->n_embd * sizeof(float), towers->failure);
+    free(zeros);
+    return ok;
+}
+
+static enum gi_net_result encode(void *user, const float *mel, uint32_t n_frame)
+{
+    enum { SOUND, HEAR, POSITIONS, SETTLE };
+    struct gi_speech_towers *towers = user;
+    struct gi_speech_call *call = &towers->call;
+    const struct gi_step_state frames = {.n_tokens = n_frame},
+                               positions = {.n_tokens = n_frame / 2};
+    enum gi_net_result result = gi_speech_call_enter(call, towers->encoder);
+    towers->n_key = 0;
+    if (result == GI_NET_DONE && call->stage == SOUND) {
+        const bool ok = gi_speech_prepare(towers) && write_sound(towers, mel, n_frame);
+        towers->net.decode_each = is_joint(towers) ? decode_each : NULL;
+        result = ok ? GI_NET_DONE : GI_NET_FAILED;
+        towers->epoch = towers->encoder->runner.epoch;
+        call->stage = HEAR;
+    }
+    if (result == GI_NET_DONE && call->stage == HEAR) {
+        result = gi_speech_call_run(call, GI_LIST_HEAR, &frames);
+        call->stage += result == GI_NET_DONE;
+    }
+    if (result == GI_NET_DONE && call->stage == POSITIONS) {
+        result = gi_speech_call_run(call, GI_LIST_PROMPT, &positions);
+        call->stage += result == GI_NET_DONE;
+        if (result == GI_NET_DONE && call->pause_ns > 0) { // the decoder does not wait for it
+            result = gi_speech_call_fetch(call, NULL, 0, 0);
+        }
+    }
+    towers->n_key = result == GI_NET_DONE ? n_frame / 2 : 0;
+    return gi_speech_call_leave(call, result);
+}
+
+//-- life ------------------------------------------------------------------------------------------
+
+static void describe_net(struct gi_speech_towers *towers, const struct glinfer_model *model)
+{
+    const struct gi_hparams *decoder = &model->hparams, *encoder = &model->encoder->hparams;
+    towers->net = (struct gi_speech_net){
+        .user = towers,
+        .failure = towers->failure,
+        .n_vocab = decoder->n_vocab,
+        .n_mel = encoder->n_sound,
+        .n_audio_ctx = encoder->n_ctx_train,
+        .n_text_ctx = decoder->n_ctx_train,
+        .n_layer = decoder->n_layer / 2,
+        .n_head = decoder->n_head,
+        .n_seq = towers->n_decoder,
+        .drop = drop,
+        .encode = encode,
+        .decode = decode,
+        .copy = copy,
+        .attend = attend,
+        .align = align,
+    };
+}
+
+bool gi_speech_towers_create(struct gi_speech_towers *towers, struct glinfer_model *model,
+                             uint32_t n_decoder, struct glinfer_error *failure)
+{
+    const struct gi_hparams *hparams = &model->encoder->hparams;
+    const struct gi_weight *weight = &model->encoder->weights.layers[GI_SLOT_QKV];
+    const enum glinfer_cache_type type = gi_tower_cache(weight);
+    const struct glinfer_session_params params = {
+        .n_ctx = hparams->n_ctx_train, .type_k = type, .type_v = type};
+    struct glinfer_session_params text = params;
+    text.n_ctx = model->hparams.n_ctx_train;
+    *towers = (struct gi_speech_towers){.failure = failure,
+                                        .n_decoder = n_decoder,
+                                        .align.failure = failure,
+                                        .call.failure = failure};
+    describe_net(towers, model);
+    towers->rows = gi_array_zeroed((size_t)2 * hparams->n_ctx_train + 2,
+                                   gi_round_up(hparams->n_sound, GI_QUANT_BLOCK) * sizeof(float),
+                                   "a spectrogram", towers->failure);
+    if (!towers->rows ||
+        !gi_sessions_create(model->encoder, &params, NULL, 1, &towers->encoder, towers->failure) ||
+        !gi_sessions_create(model, &text, towers->encoder, n_decoder, towers->decoders,
+                            towers->failure)) {
+        gi_speech_towers_finish(towers);
+        return false;
+    }
+    return true;
+}
+
+void gi_speech_towers_finish(struct gi_speech_towers *towers)
+{
+    for (uint32_t i = 0; i < towers->n_decoder; i++) {
+        if (towers->decoders[i]) {
+            towers->decoders[i]->is_doomed = true;
+        }
+    }
+    if (towers->encoder) {
+        towers->encoder->is_doomed = true;
+    }
+    free(towers->rows);
+    gi_speech_align_finish(&towers->align);
+    *towers = (struct gi_speech_towers){0};
+}
+
+bool gi_speech_was_lost(struct gi_speech_towers *towers)
+{
+    const bool was_lost = towers->epoch > 0 && towers->encoder->runner.epoch != towers->epoch;
+    if (was_lost) {
+        towers->call = (struct gi_speech_call){.failure = towers->failure};
+        towers->epoch = towers->n_key = 0;
+    }
+    return was_lost;
 }

@@ -3,96 +3,12 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/round.h"
-#include "engine/session/cache_rows.h"
 #include "engine/speech/speech_chain.h"
 #include "speech/mel.h"
 #include "speech/vad.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-//-- the network -----------------------------------------------------------------------------------
-
-static enum gi_net_result encode(void *user, const float *mel, uint32_t n_frame)
-{
-    struct glinfer_transcription *self = user;
-    return gi_speech_encode(&self->towers, mel, n_frame);
-}
-
-static enum gi_net_result decode(void *user, uint32_t seq, uint32_t n_past, const uint32_t *tokens,
-                                 uint32_t n, float *logits)
-{
-    struct glinfer_transcription *self = user;
-    return gi_speech_decode(&self->towers, seq, n_past, tokens, n, logits);
-}
-
-static enum gi_net_result decode_each(void *user, const uint32_t *seqs, uint32_t n, uint32_t n_past,
-                                      const uint32_t *tokens, float *const *logits)
-{
-    struct glinfer_transcription *self = user;
-    return gi_speech_decode_each(&self->towers, seqs, n, n_past, tokens, logits);
-}
-
-static enum gi_net_result write(void *user, const struct gi_net_text *text,
-                                struct gi_whisper_token out[GI_NET_TOKENS], uint32_t *n_out,
-                                float *no_speech)
-{
-    struct glinfer_transcription *self = user;
-    return gi_speech_write(&self->towers, text, out, n_out, no_speech);
-}
-
-static bool copy(void *user, uint32_t to, uint32_t from, uint32_t n_past)
-{
-    struct glinfer_transcription *self = user;
-    struct glinfer_session *const *sessions = self->towers.decoders;
-    return gi_cache_rows_copy(&sessions[to]->sequence, &sessions[from]->sequence,
-                              &self->model->hparams, n_past, self->device->gpu, &self->failure);
-}
-
-static enum gi_net_result attend(void *user, const uint32_t *tokens, uint32_t n)
-{
-    struct glinfer_transcription *self = user;
-    return gi_speech_attend(&self->towers, 0, tokens, n);
-}
-
-static bool align(void *user, uint32_t layer, uint32_t head, float *weights)
-{
-    struct glinfer_transcription *self = user;
-    return gi_speech_weigh(&self->towers, 0, layer, head, weights);
-}
-
-static void drop(void *user)
-{
-    struct glinfer_transcription *self = user;
-    if (self->towers.call.session) {
-        gi_speech_call_leave(&self->towers.call, GI_NET_FAILED);
-    }
-}
-
-static void describe_net(struct glinfer_transcription *self)
-{
-    const struct gi_hparams *decoder = &self->model->hparams;
-    const struct gi_hparams *encoder = &self->model->encoder->hparams;
-    self->net = (struct gi_speech_net){
-        .user = self,
-        .failure = &self->failure,
-        .n_vocab = decoder->n_vocab,
-        .n_mel = encoder->n_sound,
-        .n_audio_ctx = encoder->n_ctx_train,
-        .n_text_ctx = decoder->n_ctx_train,
-        .n_layer = decoder->n_layer / 2,
-        .n_head = decoder->n_head,
-        .n_seq = self->towers.n_decoder,
-        .drop = drop,
-        .encode = encode,
-        .decode = decode,
-        .decode_each = gi_speech_is_joint(&self->towers) ? decode_each : NULL,
-        .write = self->towers.has_chains ? write : NULL,
-        .copy = copy,
-        .attend = attend,
-        .align = align,
-    };
-}
 
 //-- life ------------------------------------------------------------------------------------------
 
@@ -142,12 +58,12 @@ gi_transcription_create(struct glinfer_model *model,
         return NULL;
     }
     self->device = model->device;
-    self->model = model;
-    if (read_vad(self, vad) &&
-        gi_speech_towers_create(&self->towers, model, count_texts(params), &self->failure) &&
-        make_ready(self)) {
-        describe_net(self);
-        const struct gi_transcriber_inputs inputs = {&self->net, model->speech.mel,
+    const bool ok =
+        read_vad(self, vad) &&
+        gi_speech_towers_create(&self->towers, model, count_texts(params), &self->failure);
+    self->towers.net.write = gi_speech_write;
+    if (ok && make_ready(self)) {
+        const struct gi_transcriber_inputs inputs = {&self->towers.net, model->speech.mel,
                                                      model->speech.text, self->vad};
         self->transcriber = gi_transcriber_create(&inputs, params, &self->failure);
     }
@@ -199,7 +115,7 @@ bool gi_transcription_step(struct glinfer_transcription *transcription, uint32_t
 // Encodes silence; 0 positions: all, unless they are encoded already.
 static bool measure_encoder(struct glinfer_transcription *self, uint32_t n_position)
 {
-    const struct gi_speech_net *net = &self->net;
+    const struct gi_speech_net *net = &self->towers.net;
     const uint32_t n = n_position > 0 ? n_position : net->n_audio_ctx;
     if (n > net->n_audio_ctx) {
         return gi_error_set(&self->failure, GLINFER_STATUS_CONTEXT_FULL,
@@ -211,7 +127,7 @@ static bool measure_encoder(struct glinfer_transcription *self, uint32_t n_posit
     }
     float *mel =
         gi_array_zeroed((size_t)2 * n * net->n_mel, sizeof(*mel), "a spectrogram", &self->failure);
-    const bool ok = mel && gi_speech_encode(&self->towers, mel, 2 * n) == GI_NET_DONE &&
+    const bool ok = mel && net->encode(net->user, mel, 2 * n) == GI_NET_DONE &&
                     gi_runner_wait(&self->towers.encoder->runner, &self->failure);
     free(mel);
     return ok;
@@ -223,16 +139,17 @@ bool gi_transcription_measure(struct glinfer_transcription *transcription, uint3
 {
     enum { N_START = 4 }; // tokens before the first of a text
     const uint32_t start[N_START] = {0};
+    const struct gi_speech_net *net = &transcription->towers.net;
     const uint64_t begin = gi_clock_ns();
-    float *logits = gi_array_zeroed(transcription->net.n_vocab, sizeof(*logits),
-                                    "the logits of a step", &transcription->failure);
+    float *logits = gi_array_zeroed(net->n_vocab, sizeof(*logits), "the logits of a step",
+                                    &transcription->failure);
     // Not divided, as a step may be.
     transcription->towers.call = (struct gi_speech_call){.failure = &transcription->failure};
     bool ok = logits && measure_encoder(transcription, n_position);
     const uint64_t encoded = gi_clock_ns();
     for (uint32_t i = 0, n_past = 0; ok && i < n_token; i++) {
         const uint32_t n = i == 0 ? N_START : 1;
-        ok = gi_speech_decode(&transcription->towers, 0, n_past, start, n, logits) == GI_NET_DONE;
+        ok = net->decode(net->user, 0, n_past, start, n, logits) == GI_NET_DONE;
         n_past += n;
     }
     free(logits);

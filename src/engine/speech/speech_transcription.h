@@ -4,15 +4,12 @@
 #pragma once
 
 #include "engine/speech/speech_towers.h"
-#include "speech/speech_net.h"
 #include "speech/transcriber.h"
 
 struct glinfer_transcription {
     struct glinfer_device *device; // borrowed
-    struct glinfer_model *model;   // borrowed
     struct glinfer_error failure;  // of the call in progress
     struct gi_speech_towers towers;
-    struct gi_speech_net net;
     struct gi_vad *vad; // NULL: none
     struct gi_transcriber *transcriber;
 };
