@@ -417,7 +417,7 @@ static struct gi_platform *settle_choice(struct choice *choice, struct glinfer_e
         return choice->hardware;
     }
     if (choice->software == NULL && choice->failure.status != GLINFER_STATUS_OK) {
-        gi_error_set(err, choice->failure.status, "%s", choice->failure.message);
+        gi_error_pass(err, &choice->failure);
     } else if (choice->software == NULL) {
         gi_error_set(err, GLINFER_STATUS_NO_DEVICE, "no usable GPU: %s", choice->refusals);
     }

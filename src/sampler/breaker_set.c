@@ -41,9 +41,7 @@ struct gi_breaker_set *gi_breaker_set_create(const struct gi_breaker *breakers, 
         return NULL;
     }
     set->n = n;
-    set->breakers = gi_array_zeroed(n, sizeof(set->breakers[0]), what, err);
-    set->ids = set->breakers ? gi_array_zeroed(n_ids, sizeof(set->ids[0]), what, err) : NULL;
-    if (!set->ids) {
+    if (!GI_ARRAYS_ZEROED(what, err, GI_NEW(set->breakers, n), GI_NEW(set->ids, n_ids))) {
         gi_breaker_set_destroy(set);
         return NULL;
     }

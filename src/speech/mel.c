@@ -30,9 +30,8 @@ struct gi_mel *gi_mel_create(const float *filters, uint32_t n_band, struct glinf
         return NULL;
     }
     mel->n_band = n_band;
-    mel->filters = gi_array_zeroed(n_band, sizeof(float) * GI_MEL_N_BINS, "mel filters", err);
-    mel->limits = gi_array_zeroed(n_band, sizeof(uint32_t) * 2, "mel filters", err);
-    if (!mel->filters || !mel->limits) {
+    if (!GI_ARRAYS_ZEROED("mel filters", err, GI_NEW(mel->filters, (size_t)n_band * GI_MEL_N_BINS),
+                          GI_NEW(mel->limits, (size_t)2 * n_band))) {
         gi_mel_destroy(mel);
         return NULL;
     }

@@ -49,12 +49,10 @@ static uint32_t count_allowed(const struct gi_answer *answer, const float *biase
 static bool write_biases(struct gi_answer *answer)
 {
     const uint32_t n_vocab = vocab_size(answer);
-    uint32_t *banned =
-        gi_array_zeroed(n_words(answer), sizeof(*banned), "logit biases", answer->err);
-    float *biases =
-        banned ? gi_array_zeroed(n_vocab, sizeof(biases[0]), "logit biases", answer->err) : NULL;
-    answer->adjusting.banned = banned;
-    if (!biases) {
+    float *biases;
+    if (!GI_ARRAYS_ZEROED("logit biases", answer->err,
+                          GI_NEW(answer->adjusting.banned, n_words(answer)),
+                          GI_NEW(biases, n_vocab))) {
         return false;
     }
     gi_samplers_add_biases(&answer->params, biases);

@@ -166,7 +166,7 @@ struct gi_answer *gi_answer_create(struct glinfer_session *session,
     answer->clock.start_ns = gi_clock_ns();
     answer->clock.start_cpu_ns = gi_clock_cpu_ns();
     if (!read_params(answer)) {
-        gi_error_set(err, answer->failure.status, "%s", answer->failure.message);
+        gi_error_pass(err, &answer->failure);
         gi_text_stream_finish(&answer->text);
         free_stop(answer);
         free(answer->tokens);

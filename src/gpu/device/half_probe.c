@@ -254,5 +254,5 @@ bool gi_half_probe(struct gi_gpu *gpu, struct gi_program_table *programs, struct
         gi_log_write(gi_gpu_log(gpu), GLINFER_LOG_INFO, "no halves: %s", probe.err.message);
         return true;
     }
-    return !probe.err.status || gi_error_set(err, probe.err.status, "%s", probe.err.message);
+    return !probe.err.status || gi_error_pass(err, &probe.err);
 }

@@ -338,7 +338,7 @@ bool gi_dispatch_table_seal(struct gi_dispatch_table *table, struct glinfer_erro
 {
     assert(!table->is_sealed);
     if (table->failure.status) {
-        return gi_error_set(err, table->failure.status, "%s", table->failure.message);
+        return gi_error_pass(err, &table->failure);
     }
     if (!gi_address_check(GI_ROOM_TO_COMPILE, "run programs for the first time", err)) {
         return false;

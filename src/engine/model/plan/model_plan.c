@@ -422,7 +422,7 @@ bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
         if (!plan->failure.status) {
             return true;
         }
-        gi_error_set(err, plan->failure.status, "%s", plan->failure.message);
+        gi_error_pass(err, &plan->failure);
     }
     gi_model_plan_finish(plan);
     return false;
