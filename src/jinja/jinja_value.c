@@ -109,6 +109,12 @@ static bool is_equal_list(struct gi_jinja_pool *pool, const struct gi_jinja_list
     return is_same;
 }
 
+// Returns true for all numbers; gi_jinja_real returns their values.
+static bool is_real(struct gi_jinja_value value)
+{
+    return gi_jinja_is_number(value) || value.kind == GI_JINJA_FLOAT;
+}
+
 static bool is_equal(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct gi_jinja_value b,
                      int depth)
 {
@@ -119,7 +125,7 @@ static bool is_equal(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct
     if (gi_jinja_is_number(a) && gi_jinja_is_number(b)) {
         return a.number == b.number;
     }
-    if (gi_jinja_is_real(a) && gi_jinja_is_real(b)) {
+    if (is_real(a) && is_real(b)) {
         return a.kind == b.kind ? gi_jinja_same(a.real->digits, b.real->digits)
                                 : gi_jinja_real(a) == gi_jinja_real(b);
     }
@@ -183,7 +189,7 @@ int gi_jinja_order(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct g
     if (gi_jinja_is_number(a) && gi_jinja_is_number(b)) {
         return (a.number > b.number) - (a.number < b.number);
     }
-    if (gi_jinja_is_real(a) && gi_jinja_is_real(b)) {
+    if (is_real(a) && is_real(b)) {
         return (gi_jinja_real(a) > gi_jinja_real(b)) - (gi_jinja_real(a) < gi_jinja_real(b));
     }
     if (a.kind != GI_JINJA_STRING || b.kind != GI_JINJA_STRING) {

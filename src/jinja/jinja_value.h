@@ -86,12 +86,7 @@ static inline bool gi_jinja_is_number(struct gi_jinja_value value)
     return value.kind == GI_JINJA_BOOL || value.kind == GI_JINJA_INT;
 }
 
-// True for all numbers; gi_jinja_real returns their values.
-static inline bool gi_jinja_is_real(struct gi_jinja_value value)
-{
-    return gi_jinja_is_number(value) || value.kind == GI_JINJA_FLOAT;
-}
-
+// Returns the value of a number.
 static inline double gi_jinja_real(struct gi_jinja_value value)
 {
     return value.kind == GI_JINJA_FLOAT ? value.real->value : (double)value.number;

@@ -35,7 +35,7 @@ static void read_layer(struct gi_vector_reader *reader, struct gi_dense_layer *l
     }
 }
 
-static uint32_t size_behind(const struct gi_dense_layer *layer, uint32_t n)
+static uint32_t size_after(const struct gi_dense_layer *layer, uint32_t n)
 {
     return layer->n_out > 0 ? layer->n_out : n;
 }
@@ -49,12 +49,12 @@ bool gi_dense_head_read(struct gi_dense_head *head, const struct gi_gguf *gguf,
     head->has_gelu = hparams->rank_has_gelu;
     head->eps = hparams->norm_eps;
     read_layer(&reader, &projections[0], "dense_2", n_embd);
-    read_layer(&reader, &projections[1], "dense_3", size_behind(&projections[0], n_embd));
+    read_layer(&reader, &projections[1], "dense_3", size_after(&projections[0], n_embd));
     read_layer(&reader, &head->hidden, "cls", n_embd);
     if (head->hidden.n_out > 0) {
         head->hidden_gamma = take(&reader, "cls.norm.weight", head->hidden.n_out, 1);
     }
-    read_layer(&reader, &head->scores, "cls.output", size_behind(&head->hidden, n_embd));
+    read_layer(&reader, &head->scores, "cls.output", size_after(&head->hidden, n_embd));
     return !reader.has_failed;
 }
 
@@ -81,12 +81,12 @@ bool gi_dense_head_has_scores(const struct gi_dense_head *head)
 
 uint32_t gi_dense_head_embedding_size(const struct gi_dense_head *head, uint32_t n_embd)
 {
-    return size_behind(&head->projections[1], size_behind(&head->projections[0], n_embd));
+    return size_after(&head->projections[1], size_after(&head->projections[0], n_embd));
 }
 
 uint32_t gi_dense_head_score_count(const struct gi_dense_head *head)
 {
-    return size_behind(&head->scores, head->hidden.n_out);
+    return size_after(&head->scores, head->hidden.n_out);
 }
 
 //-- products --------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ bool gi_dense_head_project(const struct gi_dense_head *head, const float *x, uin
                            float *y, struct glinfer_error *err)
 {
     const struct gi_dense_layer *layers = head->projections;
-    const uint32_t n = size_behind(&layers[0], n_embd);
+    const uint32_t n = size_after(&layers[0], n_embd);
     float *between = gi_array_zeroed(n, sizeof(*between), "an embedding", err);
     if (!between) {
         return false;
@@ -156,7 +156,7 @@ bool gi_dense_head_project(const struct gi_dense_head *head, const float *x, uin
 bool gi_dense_head_score(const struct gi_dense_head *head, const float *x, uint32_t n_embd,
                          float *y, struct glinfer_error *err)
 {
-    const uint32_t n = size_behind(&head->hidden, n_embd);
+    const uint32_t n = size_after(&head->hidden, n_embd);
     float *between = gi_array_zeroed(n, sizeof(*between), "the scores of a text", err);
     if (!between) {
         return false;

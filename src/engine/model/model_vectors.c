@@ -7,8 +7,9 @@
 
 #include <stdlib.h>
 
-void gi_vector_read(struct gi_vector_reader *reader, const struct gi_gguf_tensor *tensor, size_t n,
-                    float *out)
+// Reads the first n elements of a tensor as floats; nothing if it is NULL.
+static void read_vector(struct gi_vector_reader *reader, const struct gi_gguf_tensor *tensor,
+                        size_t n, float *out)
 {
     if (tensor && !reader->has_failed) {
         reader->has_failed = !gi_read_vector(reader->gguf, tensor, n, out, reader->err);
@@ -23,7 +24,7 @@ float *gi_vector_take(struct gi_vector_reader *reader, const struct gi_gguf_tens
     }
     float *values = gi_array_zeroed(n, sizeof(*values), what, reader->err);
     reader->has_failed = !values;
-    gi_vector_read(reader, tensor, n, values);
+    read_vector(reader, tensor, n, values);
     return values;
 }
 
@@ -63,7 +64,7 @@ static void read_norm(struct gi_vector_reader *reader, const struct gi_model_pla
     const uint32_t n = (uint32_t)(tensor->dims[0] * tensor->dims[1]);
     const bool is_paired = norm == GI_NORM_Q || norm == GI_NORM_K;
     const struct gi_heads heads = gi_layer_heads(&plan->hparams, index / GI_NORM_COUNT);
-    gi_vector_read(reader, tensor, n, is_paired ? file_order : out);
+    read_vector(reader, tensor, n, is_paired ? file_order : out);
     for (uint32_t i = 0; is_paired && i < n; i++) {
         out[i] = file_order[gi_plan_pair_row(&plan->hparams, &heads, i)];
     }
@@ -88,8 +89,8 @@ static void read_norms(struct gi_vector_reader *reader, struct glinfer_model *mo
                       model->norms + gi_norm_offset(layout, i / GI_NORM_COUNT, norm));
         }
     }
-    gi_vector_read(reader, plan->norms[n_norm], n_embd, model->norms + output);
-    gi_vector_read(reader, plan->norms[n_norm + 1], n_embd, model->norms + layout->output_shift);
+    read_vector(reader, plan->norms[n_norm], n_embd, model->norms + output);
+    read_vector(reader, plan->norms[n_norm + 1], n_embd, model->norms + layout->output_shift);
     free(file_order);
 }
 
@@ -112,7 +113,7 @@ static void read_positions(struct gi_vector_reader *reader, struct glinfer_model
         gi_vector_find(reader, "token_types.weight", n_embd, 1, true);
     model->positions = gi_array_zeroed(n, sizeof(float), "the positions", reader->err);
     reader->has_failed = reader->has_failed || !model->positions;
-    gi_vector_read(reader, positions, n, model->positions);
+    read_vector(reader, positions, n, model->positions);
     float *type = gi_vector_take(reader, types, n_embd, "the types of tokens");
     for (size_t i = 0; type && i < n; i++) {
         model->positions[i] += type[i % n_embd];

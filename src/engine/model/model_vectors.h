@@ -15,11 +15,8 @@ struct gi_vector_reader {
 // with BAD_FILE (another shape), UNSUPPORTED (a type without a kernel).
 const struct gi_gguf_tensor *gi_vector_find(struct gi_vector_reader *reader, const char *name,
                                             uint64_t n_cols, uint64_t n_rows, bool has_more);
-// Reads the first n elements of a tensor as floats; nothing if it is NULL. Fails with BAD_FILE
-// (a value that is not finite), IO, NO_MEMORY.
-void gi_vector_read(struct gi_vector_reader *reader, const struct gi_gguf_tensor *tensor, size_t n,
-                    float *out);
-// Returns fresh memory with the first n elements of a tensor; NULL if it is NULL, or on failure.
+// Returns fresh memory with the first n elements of a tensor as floats; NULL if it is NULL, or on
+// failure: BAD_FILE (a value that is not finite), IO, NO_MEMORY.
 float *gi_vector_take(struct gi_vector_reader *reader, const struct gi_gguf_tensor *tensor,
                       size_t n, const char *what);
 

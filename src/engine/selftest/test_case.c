@@ -45,15 +45,10 @@ uint32_t *gi_test_words(struct gi_test *test, uint32_t binding, uint64_t first, 
     return test->has_failed ? NULL : words;
 }
 
-float *gi_test_floats(struct gi_test *test, uint32_t binding, uint64_t first, size_t n)
-{
-    return (float *)gi_test_words(test, binding, first, n);
-}
-
 float *gi_test_rows(struct gi_test *test, uint32_t binding, uint64_t first, uint64_t stride,
                     size_t n)
 {
-    return gi_test_floats(test, binding, first, (test->n_tokens - 1) * stride + n);
+    return (float *)gi_test_words(test, binding, first, (test->n_tokens - 1) * stride + n);
 }
 
 void gi_test_write(struct gi_test *test, uint32_t binding, uint64_t first, const void *words,

@@ -47,8 +47,7 @@ bool gi_test_is_of_slots(const struct gi_test *test);
 
 // Allocates zeroed memory that the test owns. Returns NULL with has_failed.
 void *gi_test_memory(struct gi_test *test, size_t count, size_t size);
-// Read n words from word `first` of a binding, as floats or bits. Return NULL with has_failed.
-float *gi_test_floats(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
+// Reads n words from word `first` of a binding. Returns NULL with has_failed.
 uint32_t *gi_test_words(struct gi_test *test, uint32_t binding, uint64_t first, size_t n);
 // Reads n words of each token's row, from word `first` of a binding, with a stride. Returns NULL
 // with has_failed.

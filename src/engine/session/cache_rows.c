@@ -36,7 +36,7 @@ struct run_walk {
     const struct gi_hparams *hparams;
     uint32_t n;
     uint32_t layer, plane, head; // the next run's
-    bool is_behind_state;        // of the layer
+    bool is_after_state;         // of the layer
 };
 
 struct row_run {
@@ -47,7 +47,7 @@ struct row_run {
 static void next_layer(struct run_walk *walk)
 {
     walk->layer++;
-    walk->is_behind_state = false;
+    walk->is_after_state = false;
 }
 
 static struct row_run next_rows(struct run_walk *walk)
@@ -76,11 +76,11 @@ static bool next_run(struct run_walk *walk, struct row_run *run)
 {
     const struct gi_hparams *hparams = walk->hparams;
     while (walk->n > 0 && walk->layer < hparams->n_layer) {
-        if (gi_keeps_state(hparams, walk->layer) && !walk->is_behind_state) {
+        if (gi_keeps_state(hparams, walk->layer) && !walk->is_after_state) {
             const struct gi_range *state = &walk->sequence->states[walk->layer];
             *run = (struct row_run){state->buffer, state->offset,
                                     hparams->recurrent.state_size * sizeof(float)};
-            walk->is_behind_state = true;
+            walk->is_after_state = true;
             return true;
         }
         if (!gi_keeps_rows(hparams, walk->layer)) {

@@ -296,7 +296,7 @@ static bool write_sound(struct gi_speech_towers *towers, const float *mel, uint3
 
 static enum gi_net_result encode(void *user, const float *mel, uint32_t n_frame)
 {
-    enum { SOUND, HEAR, POSITIONS, SETTLE };
+    enum { SOUND, HEAR, POSITIONS };
     struct gi_speech_towers *towers = user;
     struct gi_speech_call *call = &towers->call;
     const struct gi_step_state frames = {.n_tokens = n_frame},

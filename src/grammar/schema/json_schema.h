@@ -30,9 +30,6 @@ struct gi_schema_frame {
     const int32_t *token;       // the id of one that may stand for before; NULL: none
 };
 
-// The schema of any JSON object.
-#define GI_JSON_OBJECT_SCHEMA "{\"type\":\"object\"}"
-
 // Builds the grammar of a schema of size bytes, any bytes; frame may be NULL. Fails with
 // INVALID_ARGUMENT (text that is not JSON, with its place; a name twice in one object; a frame that
 // is not UTF-8; more than 2^20 nodes), UNSUPPORTED (the path in the schema and the reason, such as

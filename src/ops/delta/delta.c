@@ -12,14 +12,15 @@ uint32_t gi_delta_channels(const struct gi_delta *delta)
     return (2 * delta->params.n_k_head + delta->params.n_head) * delta->dim;
 }
 
-uint32_t gi_delta_matrix(const struct gi_delta *delta)
+// Returns the offset of the matrices in a layer's state.
+static uint32_t find_matrix(const struct gi_delta *delta)
 {
     return delta->n_taps * gi_delta_channels(delta);
 }
 
 uint32_t gi_delta_state_size(const struct gi_delta *delta)
 {
-    return gi_delta_matrix(delta) + delta->params.n_head * delta->dim * delta->dim;
+    return find_matrix(delta) + delta->params.n_head * delta->dim * delta->dim;
 }
 
 uint32_t gi_delta_mixed_size(const struct gi_delta *delta)
@@ -65,7 +66,7 @@ void gi_op_delta_step(struct gi_recorder *recorder, const struct gi_delta *delta
     assert(4 * wg_size >= delta->dim && 4 * wg_size % delta->dim == 0);
     add_heads(delta, &key);
     struct gi_delta_params params = delta->params;
-    params.matrix = gi_delta_matrix(delta);
+    params.matrix = find_matrix(delta);
     struct gi_dispatch dispatch = {
         .label = "delta_step",
         .bindings = {out, x, vectors->range, memory},
@@ -93,7 +94,7 @@ void gi_op_delta_batch(struct gi_recorder *recorder, const struct gi_delta *delt
                        const struct gi_rows *out)
 {
     struct gi_delta_params params = delta->params;
-    params.matrix = gi_delta_matrix(delta);
+    params.matrix = find_matrix(delta);
     params.x_stride = x->stride;
     params.y_stride = mixed->stride;
     params.o_stride = o->stride;

@@ -20,10 +20,9 @@ struct gi_delta {
 
 // Returns the columns of q, k and v together.
 uint32_t gi_delta_channels(const struct gi_delta *delta);
-// Return the floats of a layer's state: a ring of n_taps rows of gi_delta_channels, then the
-// matrices; and the offset of the matrices.
+// Returns the floats of a layer's state: a ring of n_taps rows of gi_delta_channels, then the
+// matrices.
 uint32_t gi_delta_state_size(const struct gi_delta *delta);
-uint32_t gi_delta_matrix(const struct gi_delta *delta);
 // Returns the columns that the convolution of a batch writes for the scan.
 uint32_t gi_delta_mixed_size(const struct gi_delta *delta);
 

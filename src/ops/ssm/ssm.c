@@ -15,14 +15,15 @@ uint32_t gi_ssm_channels(const struct gi_ssm *ssm)
     return ssm->params.n_head * ssm->dim + 2 * ssm->params.n_group * ssm->state_dim;
 }
 
-uint32_t gi_ssm_matrix(const struct gi_ssm *ssm)
+// Returns the offset of the matrices in a layer's state.
+static uint32_t find_matrix(const struct gi_ssm *ssm)
 {
     return ssm->n_taps * gi_ssm_channels(ssm);
 }
 
 uint32_t gi_ssm_state_size(const struct gi_ssm *ssm)
 {
-    return gi_ssm_matrix(ssm) + ssm->params.n_head * ssm->state_dim * ssm->dim;
+    return find_matrix(ssm) + ssm->params.n_head * ssm->state_dim * ssm->dim;
 }
 
 uint32_t gi_ssm_mixed_size(const struct gi_ssm *ssm)
@@ -57,7 +58,7 @@ static struct gi_ssm_params make_params(const struct gi_ssm *ssm)
 {
     struct gi_ssm_params params = ssm->params;
     params.n_channel = gi_ssm_channels(ssm);
-    params.matrix = gi_ssm_matrix(ssm);
+    params.matrix = find_matrix(ssm);
     return params;
 }
 

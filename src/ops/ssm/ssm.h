@@ -18,10 +18,9 @@ struct gi_ssm {
 
 // Returns the columns of x, b and c together.
 uint32_t gi_ssm_channels(const struct gi_ssm *ssm);
-// Return the floats of a layer's state: a ring of n_taps rows of gi_ssm_channels, then the
-// matrices; and the offset of the matrices.
+// Returns the floats of a layer's state: a ring of n_taps rows of gi_ssm_channels, then the
+// matrices.
 uint32_t gi_ssm_state_size(const struct gi_ssm *ssm);
-uint32_t gi_ssm_matrix(const struct gi_ssm *ssm);
 // Returns the columns that the convolution of a batch writes for the scan.
 uint32_t gi_ssm_mixed_size(const struct gi_ssm *ssm);
 

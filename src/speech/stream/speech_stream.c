@@ -6,7 +6,8 @@
 
 enum { MOVED_SAMPLES = 1 << 16 }; // at most, at once
 
-void gi_stream_clear_sound(struct gi_speech_stream *stream)
+// Drops the sound.
+static void clear_sound(struct gi_speech_stream *stream)
 {
     gi_sound_reset(&stream->sound);
     stream->map.count = 0;
@@ -15,7 +16,7 @@ void gi_stream_clear_sound(struct gi_speech_stream *stream)
 
 void gi_stream_reset(struct gi_speech_stream *stream)
 {
-    gi_stream_clear_sound(stream);
+    clear_sound(stream);
     gi_listener_reset(&stream->listener);
     stream->has_stretch = false;
 }
@@ -66,7 +67,7 @@ static bool take_stretch(struct gi_speech_stream *stream, struct glinfer_error *
     const uint64_t end = stream->stretch.end;
     const uint64_t n_after = gi_listener_sample_count(&stream->listener) - end;
     if (stream->is_by_stretch) {
-        gi_stream_clear_sound(stream);
+        clear_sound(stream);
     }
     if (!add_stretch(stream, stream->stretch, err)) {
         return false;
@@ -128,7 +129,7 @@ bool gi_stream_take(struct gi_speech_stream *stream, bool *has_taken, struct gli
 bool gi_stream_look(struct gi_speech_stream *stream, struct gi_stretch running,
                     struct glinfer_error *err)
 {
-    gi_stream_clear_sound(stream);
+    clear_sound(stream);
     return add_stretch(stream, running, err);
 }
 

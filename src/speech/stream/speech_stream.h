@@ -39,8 +39,6 @@ bool gi_stream_look(struct gi_speech_stream *stream, struct gi_stretch running,
 bool gi_stream_is_final(const struct gi_speech_stream *stream);
 // Returns the frame at which the sound so far ends.
 uint64_t gi_stream_end(const struct gi_speech_stream *stream);
-// Drops the sound.
-void gi_stream_clear_sound(struct gi_speech_stream *stream);
 // Drops the sound and all samples: another stream may begin.
 void gi_stream_reset(struct gi_speech_stream *stream);
 void gi_stream_finish(struct gi_speech_stream *stream);

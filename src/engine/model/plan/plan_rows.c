@@ -17,7 +17,8 @@ bool gi_plan_has_gate(enum gi_weight_order order)
     return order == GI_WEIGHT_ORDER_GATE_UP || order == GI_WEIGHT_ORDER_EXPERTS_GATE_UP;
 }
 
-bool gi_plan_has_pairs(enum gi_weight_order order)
+// Returns true for q, k and v in pair order.
+static bool has_pairs(enum gi_weight_order order)
 {
     return order == GI_WEIGHT_ORDER_QKV || order == GI_WEIGHT_ORDER_QKV_GATED;
 }
@@ -185,7 +186,7 @@ static bool find_row(const struct gi_model_plan *plan, const struct gi_plan_weig
                      const struct gi_weight_part *part, uint32_t row, uint32_t *source,
                      uint32_t *source_row)
 {
-    if (gi_plan_has_pairs(weight->order)) {
+    if (has_pairs(weight->order)) {
         return qkv_row(plan, weight, part->row_begin + row, source, source_row);
     }
     if (weight->order == GI_WEIGHT_ORDER_STACKED) {

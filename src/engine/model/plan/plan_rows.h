@@ -11,9 +11,6 @@ uint32_t gi_plan_expert_sources(enum gi_weight_order order);
 bool gi_plan_has_experts(enum gi_weight_order order);
 bool gi_plan_has_gate(enum gi_weight_order order);
 
-// Returns true for q, k and v in pair order.
-bool gi_plan_has_pairs(enum gi_weight_order order);
-
 // The sections of a weight whose matrices are concatenated, such as q, k and v.
 struct gi_plan_sections {
     uint32_t n;
