@@ -214,7 +214,7 @@ void main()
     leave_slice(lane, low_sum, high_sum);
 #if 4 * KEYS < HEAD_DIM
 #define SUM_OF(quad) add_slices(quad)
-#else // within the branch LLVM asks for all slices at once, into 140 registers of AMD's
+#else // within the branch LLVM reads all slices at once, into 140 registers of AMD's GPUs
 #define SUM_OF(quad) own_sum
     vec4 own_sum = lane < N_QUAD ? add_slices(lane) : vec4(0.0);
 #endif

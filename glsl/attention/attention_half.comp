@@ -41,8 +41,8 @@ shared uvec4 kv_tile[KEYS * WORDS];                 // k: see key_word; v: (pair
 shared uvec4 weight_tile[TOKENS * LANES];           // (token, lane): its 8 keys in pairs, see
                                                     // weight_word
 
-// Words of q and of weights lie at a place that depends on the pair of tokens, so that neighbouring
-// pairs hit different banks.
+// The places of words of q and of weights depend on the pair of tokens, so that neighbouring pairs use
+// different banks.
 uint query_word(uint token, uint word)
 {
     return token * WORDS + (word ^ (token / 2u & 7u));
@@ -224,7 +224,7 @@ float largest_of(Scores scores)
     return largest_of(max(scores.low, scores.high));
 }
 
-// exp to what f16 asks for. Masked scores are far below all others, and below a largest one that is masked.
+// exp with the precision of f16. If all scores are masked, half of MASKED counts as the largest.
 vec4 weights_of(vec4 score, float largest)
 {
     const float log2_e = 1.4426950408889634;

@@ -7,11 +7,11 @@
 //   cache    k and v, attention/kv_vec8.glsl
 // Group (block, head) walks over the keys of its tokens by tiles of 64 EACH with online softmax. An
 // invocation scores EACH keys of a tile for all tokens, then adds up a vec8 of every N_SLICE-th
-// value for them. It keeps nothing else in registers from one to the other: the sums of values wait
-// in shared memory. A group reads each key and value once, BLOCK_TOKENS vec8s of q for EACH of a key, and
-// BLOCK_TOKENS weights for a vec8 of a value.
+// value for them. The sums of values are in shared memory while keys are scored, so that both parts
+// have all registers. A group reads each key and value once, BLOCK_TOKENS vec8s of q for EACH vec8s of keys,
+// and BLOCK_TOKENS weights for a vec8 of a value.
 //
-// Scores are times log2(e), so that a weight is a power of two. Measurements: glsl/measurements.md.
+// Scores are multiplied by log2(e), so that a weight is a power of two. Measurements: glsl/measurements.md.
 #define COUNT_EARLY // of lib/run_count.glsl
 #include "lib/common.glsl"
 #include "lib/add_products.glsl"
@@ -45,8 +45,8 @@ layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 #define LOG2_E 1.4426950408889634
 #define UNKNOWN_ZERO (params.n_ctx >> 31u) // keeps loops from being unrolled
 
-// weights: of a tile, and zeros; weight_sums: of an invocation's keys; largest: before a tile; rescale:
-// what earlier sums shrink by.
+// weights: of a tile's keys, then zeros; weight_sums: of each invocation's keys; largest: score of the
+// tiles before; rescale: the factor of the sums of those tiles.
 #if BLOCK_TOKENS == 2
 #define PER_TOKEN vec2
 shared vec2 weights[GROUP * EACH + N_SLICE], weight_sums[GROUP], largest, rescale;
@@ -56,12 +56,12 @@ shared vec4 weights[GROUP * EACH + N_SLICE], weight_sums[GROUP], largest, rescal
 #endif
 #if GROUP % N_VEC8 == 0
 shared vec4 sums[N_SLICE * N_OWN];
-#else // and those of the invocations left over, which nothing reads: a branch around them costs more
+#else // with places that nothing reads, for invocations that are left over: a branch costs more
 shared vec4 sums[(N_SLICE + 1) * N_OWN];
 #endif
 shared int largest_bits[BLOCK_TOKENS]; // of a score, as order_of gives it
-// The first key that a token sees, and one past the last: V3D takes what it reads here as equal in all
-// of its lanes, unlike what follows from gl_WorkGroupID, by which it would mask all instructions.
+// The first key that a token sees, and one past the last. V3D's compiler masks no instruction of a loop
+// between these, which are equal in all lanes; between bounds from gl_WorkGroupID it would mask all.
 shared uint first_bound, last_bound;
 #if SHARED_Q
 shared vec4 q_tile[N_OWN]; // (quad, token)
@@ -78,7 +78,7 @@ uint query_begin(uint t)
     return row * (params.q_stride / 4u) + head * N_QUAD;
 }
 
-// Adds the products of a quad of q and those of EACH keys. Registers of 4 floats have dot products.
+// Adds the products of a quad of q and of EACH keys. GPUs with registers of 4 floats have dot products.
 void add_quad(int t, vec4 a, vec4 keys[EACH], inout PER_TOKEN score[EACH])
 {
     for (int i = 0; i < EACH; i++) {
@@ -156,7 +156,7 @@ PER_TOKEN power_of(PER_TOKEN x)
     return mix(exp2(x), PER_TOKEN(0.0), lessThan(x, PER_TOKEN(-126.0)));
 }
 
-// Leaves the weights of a tile's keys, and updates what belongs to the softmax.
+// Writes the weights of a tile's keys to shared memory; updates the largest scores and the sums of weights.
 void weigh_keys(PER_TOKEN score[EACH], PER_TOKEN own)
 {
     for (int t = 0; t < BLOCK_TOKENS; t++) {

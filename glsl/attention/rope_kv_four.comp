@@ -1,8 +1,8 @@
-// rope_kv.comp by four pairs an invocation, for heads and rotations of whole fours and caches without
-// blocks: formula and buffers as there.
+// rope_kv.comp with four pairs an invocation: the same formula and buffers. Needs heads and rotations of a
+// multiple of four pairs, and caches without blocks.
 //
-// An invocation finds its place by selections rather than branches, which compilers for boards
-// schedule one by one however little they skip. Bound by memory.
+// An invocation finds its place by selections in place of branches, since compilers for boards keep
+// instructions of different branches apart. Bound by memory.
 #define SLOT gl_WorkGroupID.y
 #include "lib/common.glsl"
 #include "lib/half.glsl"

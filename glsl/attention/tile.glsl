@@ -113,7 +113,7 @@ vec4 mask_scores(Share share, vec4 score, uint token, uvec4 keys)
     return score;
 }
 
-// Returns true if the group's tokens see all keys of a tile, by scores that are not changed.
+// Returns true if all tokens of the group see all keys of a tile and no rule changes their scores.
 bool is_plain(Share share, uint first_key)
 {
     return SOFTCAP == 0 && WINDOW == 0 && ALIBI == 0 &&

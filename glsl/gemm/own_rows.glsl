@@ -1,13 +1,13 @@
-// The main of gemm/gemm_lane.comp by several rows an invocation: for weights without scales, which take
-// few registers until they are multiplied.
+// The main function of gemm/gemm_lane.comp with several rows an invocation, for weights without scales,
+// which take few registers until they are multiplied.
 //
 // An invocation owns OWN_ROWS rows by TOKENS tokens and walks over all of k by quads of weights.
-// Of a group OWN_LANES invocations have neighbouring rows, so that their loads are of whole tiles, and
-// the others the next tokens. Uses no shared memory: for 16-bit weights a turn is
-// 8 OWN_ROWS TOKENS multiply-adds for OWN_ROWS + 2 TOKENS loads of 16 bytes, more than by
-// tiles that are staged, whose stores are loads to GPUs without such memory. With four rows one half
-// of a quad is unpacked after the other, since both do not fit beside the sums; with two both are,
-// for V3D, which multiplies by halves of words for nothing. Figures: glsl/measurements.md.
+// OWN_LANES invocations of a group have neighbouring rows, so that they load whole tiles; the next
+// OWN_LANES have the next tokens. Uses no shared memory: for 16-bit weights a turn is
+// 8 OWN_ROWS TOKENS multiply-adds for OWN_ROWS + 2 TOKENS loads of 16 bytes. Staged tiles have fewer
+// for each, on GPUs whose shared memory is plain memory. With four rows the halves of a quad are
+// unpacked one after the other, since both do not fit in registers next to the sums. With two rows they are
+// unpacked together, for V3D, which multiplies by half of a word at no cost. Figures: glsl/measurements.md.
 #ifndef OWN_LANES
 #error "OWN_LANES: 16 to 64; TOKENS: 6 or 8"
 #endif
@@ -30,7 +30,7 @@
 #define EACH_TOKEN(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
 #endif
 
-// Four elements of x of a token, a constant.
+// Four elements of x of token t; t and k are constants.
 #define X_QUAD(t, k) x[x_at + uint(t * X_STRIDE / 4 + k)]
 
 #define ADD_COLUMNS(s, v, m)                                                                       \
@@ -101,7 +101,7 @@ void main()
         EACH_ROW(LOAD_ROW)
         ADD_QUADS
     }
-    // Computed once more: no register is left for it in the loop.
+    // Computed again: no register is left for it in the loop.
     uint begin = read_token(token + (n_quad >> 31u));
 #define WRITE_TOKEN(t)                                                                             \
     if (begin + uint(t) >= token && begin + uint(t) < state.n_tokens) {                            \

@@ -2,8 +2,8 @@
 // renames. The last group of a dispatch adds 1 at its end, so that the host notices a dispatch that
 // did not run to its end (gpu/dispatch/run_count.h). With COUNT_GROUPS it adds another 1 if the
 // groups along the three axes are odd together, so that a grid with one group less shows.
-// A kernel with few registers left defines COUNT_EARLY: the answer whether a group is the last takes
-// one register until the end, its place four.
+// A kernel that is short of registers defines COUNT_EARLY. It decides first whether its group is the
+// last, which takes one register until the end; the position of the group would take four.
 #undef main
 
 #define IS_LAST (gl_LocalInvocationIndex == 0u && gl_WorkGroupID == gl_NumWorkGroups - 1u)

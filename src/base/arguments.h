@@ -1,6 +1,7 @@
 // Checks that the functions of glinfer.h make of their arguments before anything else: pointers,
-// enums, and structs that may grow, of which struct_size in front tells how much the caller knows.
-// Refusals are INVALID_ARGUMENT and name the argument, and the function if it is of glinfer.h.
+// enums, and structs that may grow, whose first field struct_size is the size that the caller
+// knows. Refusals are INVALID_ARGUMENT and name the argument, and the function if it is of
+// glinfer.h.
 #pragma once
 
 #include "base/error.h"
@@ -34,15 +35,15 @@ struct gi_argument {
 // One of an enum that begins with 0 and ends with `greatest`.
 #define GI_ENUM(constant, greatest)                                                                \
     ((struct gi_argument){GI_ARGUMENT_ENUM, #constant, (int64_t)(constant), .last = (greatest)})
-// A struct with a known struct_size, or NULL: one to be filled, and one that is copied up to its
-// struct_size to *to, whose rest is kept.
+// A struct with a known struct_size, or NULL. GI_SIZED: one that is filled later. GI_COPY: one that
+// is copied to *to, up to its struct_size; the rest of *to is kept.
 #define GI_SIZED(out) ((struct gi_argument){GI_ARGUMENT_STRUCT, #out, .value = (out)})
 #define GI_COPY(to, params)                                                                        \
     ((struct gi_argument){GI_ARGUMENT_STRUCT, #params, sizeof(*(to)), .value = (params),           \
                           .own = (to)})
 
-// Checks arguments in order. All are evaluated before: members of a struct are checked in a call
-// after that of the struct.
+// Checks arguments in order. All are evaluated first, so that members of a struct need a second
+// call after the check of the struct.
 #define GI_CHECK(err, ...)                                                                         \
     gi_check((err), __func__, (const struct gi_argument[]){__VA_ARGS__},                           \
              sizeof((const struct gi_argument[]){__VA_ARGS__}) / sizeof(struct gi_argument))

@@ -6,8 +6,8 @@
 
 //-- before a chain --------------------------------------------------------------------------------
 
-// Returns the steps of the next chain. Where the host says the grids, steps after the end of the
-// text run in full; elsewhere they cost little, but a text is mostly short.
+// Returns the number of steps of the next chain. Where the host sets the grids, steps after the end
+// of the text run in full. Elsewhere they cost little, but most texts are short.
 static uint32_t choose_length(const struct gi_speech_towers *towers,
                               const struct glinfer_session *session, uint32_t n_chosen)
 {

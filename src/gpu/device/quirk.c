@@ -29,8 +29,8 @@ static const struct {
 
 // Drivers that run on the CPU compile at the first dispatch, as V3D does, and run groups one after
 // the other. Those made with LLVM end loops early. Counting dispatches costs 1 to 5 % of a step on
-// NVIDIA, which tells of resets; there the first dispatch of a program that was built from its
-// binary took up to 0.4 s.
+// NVIDIA, whose driver reports resets. There the first dispatch of a program that was loaded from
+// its binary took up to 0.4 s.
 #define ON_CPU  "late-compile,serial-groups"
 #define BY_LLVM ON_CPU ",loop-limit"
 

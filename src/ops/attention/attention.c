@@ -86,7 +86,7 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
         return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, find_block(gpu).n_tokens, 0,
                                     0};
     }
-    // A walk over all positions of a sound repays twice the time to compile.
+    // Attention over all positions of a sound takes long enough to repay twice the compile time.
     const uint32_t few = rule && rule->after > 0 ? 8 : 4;
     const uint32_t most = layer->head_dim <= 96 ? few : layer->head_dim <= 256 ? 2 : 1;
     const uint32_t vectors = gi_min_u32(most, gi_divide_up(max_tokens, 8));
@@ -434,8 +434,8 @@ static uint32_t count_groups_of_head(const struct gi_gpu *gpu, const struct batc
     return is_tile(shape) && is_wide && gi_gpu_class(gpu)->gemm_tile != GI_GEMM_TILE_WHOLE ? 2 : 1;
 }
 
-// Groups of all shapes share 16 KiB at most, with q of heads of up to 128. Reading q of wider heads
-// again leaves no registers for a third key.
+// All shapes take at most 16 KiB of shared memory, with q for heads of up to 128. Wider heads read
+// q again for each key, which leaves no registers for a third key.
 static void define_block(const struct gi_gpu *gpu, const struct gi_kv_layer *layer,
                          struct gi_program_key *key)
 {

@@ -77,8 +77,8 @@ static struct gi_norm_rope_kv_params make_params(const struct gi_qkv_layout *lay
     };
 }
 
-// Returns true if glsl/attention/rope_kv_four.comp can process the rows and they may be more than
-// one, for which it is not faster. Caches begin at words of 16 bytes.
+// Returns true if glsl/attention/rope_kv_four.comp can process the rows and there may be more than
+// one; for a single row it is not faster. Caches are aligned to 16 bytes.
 static bool is_by_fours(const struct gi_gpu *gpu, const struct gi_norm_rope_kv_params *params,
                         const struct gi_rows *qkv, const struct gi_kv_layer *layer)
 {

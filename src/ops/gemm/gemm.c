@@ -22,7 +22,7 @@ struct gemm_shape {
 
 // TILES of glsl/gemm/gemm_row.comp: divides the widths of common models, compiles in a second.
 #define ROW_TILES       12
-#define MOST_ROW_TOKENS 8 // of a group, which reads what it has no tokens for in vain
+#define MOST_ROW_TOKENS 8 // of a group; rows without a token are read in vain
 
 //-- tiles -----------------------------------------------------------------------------------------
 
@@ -68,7 +68,7 @@ static bool does_tile_suit(const struct gi_gpu *gpu, enum gi_gemm_tile tile,
 {
     const struct gemm_shape *shape = &tiles[tile];
     const uint32_t type = part ? part->quant->type : GI_QUANT_NONE;
-    // V3D 7 spills 4:4 with BF16, which it does not unpack for nothing.
+    // V3D 7 spills 4:4 with BF16, which it unpacks by instructions of its own.
     const bool is_type = type == GI_GGML_TYPE_F32 || type == GI_GGML_TYPE_F16 ||
                          (type == GI_GGML_TYPE_BF16 && shape->rows > 2);
     return shape->rows == 0
@@ -142,7 +142,7 @@ static bool has_unscaled_tile(const struct gi_gpu *gpu, const struct gi_weight_p
     return tile != GI_GEMM_TILE_WHOLE && does_tile_suit(gpu, tile, part, n_tokens);
 }
 
-// Returns the shape of a tile. Of few tokens a group of glsl/gemm/own_rows.glsl takes more rows.
+// Returns the shape of a tile. For few tokens a group of glsl/gemm/own_rows.glsl takes more rows.
 static struct gemm_shape spread_tile(enum gi_gemm_tile tile, uint32_t n_tokens)
 {
     struct gemm_shape shape = tiles[tile];
@@ -169,7 +169,7 @@ static uint32_t note_site(const struct gi_recorder *recorder, const struct gi_tu
     return number;
 }
 
-// GLINFER_GEMM, else what was measured, else what the class does best.
+// Returns the shape of GLINFER_GEMM, else the measured one, else the best of the class.
 static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
                                      const struct gi_weight_part *part, uint32_t n_cols,
                                      uint32_t n_tokens, bool is_half, uint32_t *site)
@@ -198,7 +198,7 @@ static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
 
 //-- all forms -------------------------------------------------------------------------------------
 
-// Takes buffer textures where both operands fit. Returns false if the device may use neither
+// Chooses buffer textures where both operands fit. Returns false if the device may use neither
 // kernel.
 static bool choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *part,
                        const struct gi_rows *x, uint32_t max_tokens, struct gemm_shape *shape)
@@ -215,7 +215,7 @@ static bool choose_row(const struct gi_gpu *gpu, const struct gi_weight_part *pa
     return gi_program_available(gpu, shape->program);
 }
 
-// On a very slow device a group takes as many tokens as its class works off in 20 ms.
+// On a very slow device a group takes as many tokens as its class computes in 20 ms.
 static struct gemm_shape choose_lane(const struct gi_gpu *gpu, uint32_t n_cols, uint32_t max_tokens)
 {
     enum { N_ROWS = 64, MOST_US = 20000 };

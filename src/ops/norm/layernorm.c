@@ -5,8 +5,8 @@
 
 #include <assert.h>
 
-#define WG_SIZE       128 // of a step, whose only row is one group's
-#define BATCH_WG_SIZE 32  // of a batch, whose rows are groups enough
+#define WG_SIZE       128 // of a step, which has one group
+#define BATCH_WG_SIZE 32  // of a batch, which has a group for each row
 
 static void record_norm(struct gi_recorder *recorder, const char *label,
                         const struct gi_layernorm_params *params, bool is_batch,
