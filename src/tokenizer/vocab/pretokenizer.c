@@ -1,12 +1,10 @@
 #include "tokenizer/vocab/pretokenizer.h"
 
 #include "base/array.h"
+#include "tokenizer/steps/regex.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
 
 //-- table -------------------------------------------------------------------------------------
 
@@ -187,24 +185,10 @@ static const struct pre_row wordpiece_row = {
 struct gi_pretokenizer {
     const struct pre_row *row;
     const char *name; // the one of row->names that was asked for
-    pcre2_general_context *memory;
-    pcre2_code *codes[REGEXES_MAX];
-    size_t n_codes;
-    pcre2_code *stripped; // of row->stripped, or NULL
+    struct gi_regex *regexes[REGEXES_MAX];
+    size_t n_regexes;
+    struct gi_regex *stripped; // of row->stripped, or NULL
 };
-
-// PCRE2 takes its memory where everything else of the tokenizer does.
-static void *allocate(PCRE2_SIZE size, void *user)
-{
-    (void)user;
-    return malloc(size);
-}
-
-static void release(void *memory, void *user)
-{
-    (void)user;
-    free(memory);
-}
 
 //-- create ------------------------------------------------------------------------------------
 
@@ -224,33 +208,6 @@ static bool refuse_pre(struct gi_text pre, struct glinfer_error *err)
                         (int)(pre.size < 64 ? pre.size : 64), pre.data, known);
 }
 
-#define COMPILE_OPTIONS (PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NO_UTF_CHECK)
-
-// Returns NULL after a failure.
-static pcre2_code *compile_regex(const struct gi_pretokenizer *pretokenizer, const char *regex,
-                                 struct glinfer_error *err)
-{
-    int error = PCRE2_ERROR_HEAP_FAILED;
-    PCRE2_SIZE offset = 0;
-    pcre2_compile_context *context = pcre2_compile_context_create(pretokenizer->memory);
-    pcre2_code *code = !context ? NULL
-                                : pcre2_compile((PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED,
-                                                COMPILE_OPTIONS, &error, &offset, context);
-    pcre2_compile_context_free(context);
-    if (code) {
-        pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); // without it the interpreter does the same
-    } else if (error == PCRE2_ERROR_HEAP_FAILED) {
-        gi_error_no_memory(err, strlen(regex), "a pre-tokenizer");
-    } else {
-        PCRE2_UCHAR text[128] = "";
-        pcre2_get_error_message(error, text, sizeof(text));
-        gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                     "PCRE2 cannot compile the pre-tokenizer %s: byte %zu: %s", pretokenizer->name,
-                     (size_t)offset, (const char *)text);
-    }
-    return code;
-}
-
 static struct gi_pretokenizer *create(const struct pre_row *row, const char *name,
                                       struct glinfer_error *err)
 {
@@ -260,15 +217,14 @@ static struct gi_pretokenizer *create(const struct pre_row *row, const char *nam
     }
     made->row = row;
     made->name = name;
-    made->memory = pcre2_general_context_create(allocate, release, NULL);
-    bool is_ok = made->memory || gi_error_no_memory(err, sizeof(*made), "a pre-tokenizer");
+    bool is_ok = true;
     for (size_t i = 0; is_ok && i < REGEXES_MAX && row->regexes[i]; i++) {
-        made->codes[i] = compile_regex(made, row->regexes[i], err);
-        made->n_codes += made->codes[i] != NULL;
-        is_ok = made->codes[i];
+        made->regexes[i] = gi_regex_create(gi_text_of(row->regexes[i]), GI_REGEX_OURS, name, err);
+        is_ok = made->regexes[i];
+        made->n_regexes += is_ok;
     }
     if (is_ok && row->stripped) {
-        made->stripped = compile_regex(made, row->stripped, err);
+        made->stripped = gi_regex_create(gi_text_of(row->stripped), GI_REGEX_OURS, name, err);
         is_ok = made->stripped;
     }
     if (!is_ok) {
@@ -302,11 +258,10 @@ void gi_pretokenizer_destroy(struct gi_pretokenizer *pretokenizer)
     if (!pretokenizer) {
         return;
     }
-    for (size_t i = 0; i < pretokenizer->n_codes; i++) {
-        pcre2_code_free(pretokenizer->codes[i]);
+    for (size_t i = 0; i < pretokenizer->n_regexes; i++) {
+        gi_regex_destroy(pretokenizer->regexes[i]);
     }
-    pcre2_code_free(pretokenizer->stripped);
-    pcre2_general_context_free(pretokenizer->memory);
+    gi_regex_destroy(pretokenizer->stripped);
     free(pretokenizer);
 }
 
@@ -332,82 +287,40 @@ static bool push_end(struct gi_word_ends *ends, size_t end, struct glinfer_error
     return GI_ARRAY_PUSH(ends, "the words of a text", err, end);
 }
 
-// Is created once for a split.
-struct matcher {
-    pcre2_match_data *data;
-    pcre2_match_context *context;
-};
-
-static void finish_matcher(struct matcher *matcher)
-{
-    pcre2_match_data_free(matcher->data);
-    pcre2_match_context_free(matcher->context);
-}
-
-static bool init_matcher(struct matcher *matcher, const struct gi_pretokenizer *pretokenizer,
-                         struct glinfer_error *err)
-{
-    matcher->data = pcre2_match_data_create(1, pretokenizer->memory);
-    matcher->context = pcre2_match_context_create(pretokenizer->memory);
-    if (!matcher->data || !matcher->context) {
-        finish_matcher(matcher);
-        return gi_error_no_memory(err, sizeof(*matcher), "a pre-tokenizer");
-    }
-    pcre2_set_match_limit(matcher->context, UINT32_MAX);
-    pcre2_set_depth_limit(matcher->context, UINT32_MAX);
-    return true;
-}
-
-// Finds the next match in piece from start on; *found is false at the end. The compiled form has a
-// fixed stack; where that is too small the interpreter takes over, whose stack is the heap.
-static bool find_match(const struct matcher *matcher, const pcre2_code *code, struct gi_text piece,
-                       size_t start, bool *found, struct glinfer_error *err)
-{
-    PCRE2_SPTR subject = (PCRE2_SPTR)piece.data;
-    int n = pcre2_match(code, subject, piece.size, start, PCRE2_NO_UTF_CHECK, matcher->data,
-                        matcher->context);
-    if (n == PCRE2_ERROR_JIT_STACKLIMIT) {
-        n = pcre2_match(code, subject, piece.size, start, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
-                        matcher->data, matcher->context);
-    }
-    *found = n >= 0;
-    return n >= 0 || n == PCRE2_ERROR_NOMATCH ||
-           gi_error_no_memory(err, piece.size, "matching a pre-tokenizer");
-}
-
 // Appends the ends, from the start of the text on, of what the expression matches in the piece at
 // offset and of what lies between the matches.
-static bool split_piece(const struct matcher *matcher, const pcre2_code *code, struct gi_text piece,
-                        size_t offset, struct gi_word_ends *ends, struct glinfer_error *err)
+static bool split_piece(const struct gi_matcher *matcher, const struct gi_regex *regex,
+                        struct gi_text piece, size_t offset, struct gi_word_ends *ends,
+                        struct glinfer_error *err)
 {
     size_t done = 0;
     while (done < piece.size) {
         bool found;
-        if (!find_match(matcher, code, piece, done, &found, err)) {
+        struct gi_span span;
+        if (!gi_regex_find(regex, matcher, piece, done, &span, &found, err)) {
             return false;
         }
-        const PCRE2_SIZE *span = pcre2_get_ovector_pointer(matcher->data);
-        if (!found || span[1] == span[0]) {
+        if (!found || span.end == span.begin) {
             return push_end(ends, offset + piece.size, err);
         }
-        if ((span[0] > done && !push_end(ends, offset + span[0], err)) ||
-            !push_end(ends, offset + span[1], err)) {
+        if ((span.begin > done && !push_end(ends, offset + span.begin, err)) ||
+            !push_end(ends, offset + span.end, err)) {
             return false;
         }
-        done = span[1];
+        done = span.end;
     }
     return true;
 }
 
-static bool split_pieces(const struct matcher *matcher, const pcre2_code *code, struct gi_text text,
-                         const struct gi_word_ends *pieces, struct gi_word_ends *ends,
-                         struct glinfer_error *err)
+static bool split_pieces(const struct gi_matcher *matcher, const struct gi_regex *regex,
+                         struct gi_text text, const struct gi_word_ends *pieces,
+                         struct gi_word_ends *ends, struct glinfer_error *err)
 {
     size_t start = 0;
     ends->count = 0;
     for (size_t i = 0; i < pieces->count; i++) {
         struct gi_text piece = {text.data + start, pieces->data[i] - start};
-        if (!split_piece(matcher, code, piece, start, ends, err)) {
+        if (!split_piece(matcher, regex, piece, start, ends, err)) {
             return false;
         }
         start = pieces->data[i];
@@ -422,42 +335,42 @@ bool gi_pretokenizer_split(const struct gi_pretokenizer *pretokenizer, struct gi
     if (!text.size) {
         return true;
     }
-    struct matcher matcher;
-    if (!init_matcher(&matcher, pretokenizer, err)) {
+    struct gi_matcher matcher;
+    if (!gi_matcher_init(&matcher, GI_REGEX_OURS, err)) {
         return false;
     }
     struct gi_word_ends pieces = {0};
     bool is_done = push_end(ends, text.size, err);
-    for (size_t i = 0; is_done && i < pretokenizer->n_codes; i++) {
+    for (size_t i = 0; is_done && i < pretokenizer->n_regexes; i++) {
         struct gi_word_ends swapped = pieces;
         pieces = *ends;
         *ends = swapped;
-        is_done = split_pieces(&matcher, pretokenizer->codes[i], text, &pieces, ends, err);
+        is_done = split_pieces(&matcher, pretokenizer->regexes[i], text, &pieces, ends, err);
     }
     free(pieces.data);
-    finish_matcher(&matcher);
+    gi_matcher_finish(&matcher);
     return is_done;
 }
 
 bool gi_pretokenizer_strip(const struct gi_pretokenizer *pretokenizer, char *text, size_t *size,
                            struct glinfer_error *err)
 {
-    struct matcher matcher;
+    struct gi_matcher matcher;
     size_t n = 0, at = 0;
     bool found, is_ok = true;
-    if (!init_matcher(&matcher, pretokenizer, err)) {
+    if (!gi_matcher_init(&matcher, GI_REGEX_OURS, err)) {
         return false;
     }
     while (is_ok && at < *size) {
-        is_ok = find_match(&matcher, pretokenizer->stripped, (struct gi_text){text, *size}, at,
-                           &found, err);
-        const PCRE2_SIZE *span = pcre2_get_ovector_pointer(matcher.data);
-        const size_t end = found ? span[0] : *size;
+        struct gi_span span;
+        is_ok = gi_regex_find(pretokenizer->stripped, &matcher, (struct gi_text){text, *size}, at,
+                              &span, &found, err);
+        const size_t end = found ? span.begin : *size;
         memmove(text + n, text + at, end - at);
         n += end - at;
-        at = found ? span[1] : *size;
+        at = found ? span.end : *size;
     }
-    finish_matcher(&matcher);
+    gi_matcher_finish(&matcher);
     *size = n;
     return is_ok;
 }
