@@ -3,8 +3,8 @@
 
 # The packages to build and run glinfer.
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libegl-dev libgles-dev libgbm-dev
-    libdrm-dev libpcre2-dev libcjson-dev libedit-dev libmicrohttpd-dev libcurl4-gnutls-dev nettle-dev
-    libsndfile1-dev libsamplerate0-dev zlib1g-dev)
+    libdrm-dev libpcre2-dev libcjson-dev libutf8proc-dev libedit-dev libmicrohttpd-dev
+    libcurl4-gnutls-dev nettle-dev libsndfile1-dev libsamplerate0-dev zlib1g-dev)
 run_packages=(libegl1 libgles2 libgl1-mesa-dri ca-certificates)
 
 missing_packages() { # package[:architecture]...; prints those that are not installed

@@ -1,6 +1,7 @@
 #include "tokenizer/tokenizer.h"
 
 #include "base/array.h"
+#include "tokenizer/steps/rules.h"
 #include "tokenizer/tokenizer_impl.h"
 
 #include <ctype.h>
@@ -14,8 +15,13 @@ static const struct gi_tokenizer_model *const models[] = {
 
 //-- create ------------------------------------------------------------------------------------
 
-static const struct gi_tokenizer_model *find_model(struct gi_text name)
+// With rules the merges of a list stand for the scores of SentencePiece.
+static const struct gi_tokenizer_model *find_model(const struct gi_vocab *vocab)
 {
+    const struct gi_text name = vocab->model;
+    if (vocab->rules.is_present && gi_text_is(name, gi_spm_model.name)) {
+        return &gi_line_bpe_model;
+    }
     for (size_t i = 0; i < N_MODELS; i++) {
         if (gi_text_is(name, models[i]->name)) {
             return models[i];
@@ -36,7 +42,7 @@ static bool check_id(int32_t id, const char *key, size_t n_tokens, struct glinfe
 
 static bool check_vocab(const struct gi_vocab *vocab, struct glinfer_error *err)
 {
-    if (!find_model(vocab->model)) {
+    if (!find_model(vocab)) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "the tokenizer '%.*s' (tokenizer.ggml.model) is not supported; gpt2 "
                             "(byte-level BPE), llama (SentencePiece), gemma4 (BPE by lines), "
@@ -118,7 +124,8 @@ static int32_t id_or_default(int32_t id, int32_t default_id, size_t n_tokens)
 // Keeps what the model kind says of BOS and EOS unless the file says otherwise or has none.
 static void init_ends(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab)
 {
-    const bool is_free = vocab->add_bos < 0 || tokenizer->model->always_adds_bos;
+    const bool is_always = tokenizer->model->always_adds_bos && !tokenizer->rules;
+    const bool is_free = vocab->add_bos < 0 || is_always;
     const bool add_bos = is_free ? tokenizer->is_bos_added : vocab->add_bos != 0;
     const bool add_eos = vocab->add_eos < 0 ? tokenizer->is_eos_added : vocab->add_eos != 0;
     tokenizer->bos = vocab->bos;
@@ -140,6 +147,22 @@ static bool is_phi3(struct gi_text name)
     return false;
 }
 
+static bool init_rules(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
+                       struct glinfer_error *err)
+{
+    if (!vocab->rules.is_present) {
+        return true;
+    }
+    for (size_t i = 0; i < vocab->rules.n_stops; i++) {
+        const int32_t id = vocab->rules.stops[i];
+        gi_special_add_stop(&tokenizer->special, (size_t)id < vocab->n_tokens ? id : GI_NO_TOKEN);
+    }
+    tokenizer->rules = gi_rules_create(vocab, tokenizer->types, err);
+    return tokenizer->rules &&
+           gi_special_init_found(&tokenizer->special, &tokenizer->texts, tokenizer->types,
+                                 gi_rules_found_first(tokenizer->rules), err);
+}
+
 static bool build_tokenizer(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab,
                             struct glinfer_error *err)
 {
@@ -153,10 +176,10 @@ static bool build_tokenizer(struct gi_tokenizer *tokenizer, const struct gi_voca
         return false;
     }
     tokenizer->state = tokenizer->model->create(tokenizer, vocab, err);
-    if (!tokenizer->state) {
+    if (!tokenizer->state || !init_rules(tokenizer, vocab, err)) {
         return false;
     }
-    tokenizer->special.is_trimming = is_phi3(vocab->name);
+    tokenizer->special.is_trimming = is_phi3(vocab->name) && !tokenizer->rules;
     decode_tokens(tokenizer);
     init_ends(tokenizer, vocab);
     return gi_pair_template_init(&tokenizer->pair, vocab->pair_template, err) &&
@@ -172,11 +195,13 @@ struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct gl
     if (!tokenizer) {
         return NULL;
     }
-    const struct gi_tokenizer_model *model = find_model(vocab->model);
+    const struct gi_tokenizer_model *model = find_model(vocab);
     struct gi_vocab complete = *vocab;
-    complete.bos = id_or_default(vocab->bos, model->default_bos, vocab->n_tokens);
-    complete.eos = id_or_default(vocab->eos, model->default_eos, vocab->n_tokens);
-    complete.unk = id_or_default(vocab->unk, model->default_unk, vocab->n_tokens);
+    if (!vocab->rules.is_present) {
+        complete.bos = id_or_default(vocab->bos, model->default_bos, vocab->n_tokens);
+        complete.eos = id_or_default(vocab->eos, model->default_eos, vocab->n_tokens);
+        complete.unk = id_or_default(vocab->unk, model->default_unk, vocab->n_tokens);
+    }
     tokenizer->model = model;
     if (!build_tokenizer(tokenizer, &complete, err)) {
         gi_tokenizer_destroy(tokenizer);
@@ -191,6 +216,7 @@ void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer)
         return;
     }
     tokenizer->model->destroy(tokenizer->state);
+    gi_rules_destroy(tokenizer->rules);
     gi_chat_finish(&tokenizer->chat);
     gi_special_finish(&tokenizer->special);
     gi_pair_template_finish(&tokenizer->pair);
@@ -289,18 +315,41 @@ static bool find_special(const struct gi_tokenizer *tokenizer, const struct gi_s
         }
         start = end;
     }
+    if (tokenizer->rules) {
+        gi_rules_resolve(tokenizer->rules, text, matches);
+        return true;
+    }
     return gi_special_resolve(&tokenizer->special, text, matches, err);
 }
 
-static void encode_text(struct gi_encoder *encoder, struct gi_text text,
-                        const struct gi_special_matches *matches)
+// Encodes bytes [begin, end) of the text that the segments make, which have no special token.
+static void encode_part(struct gi_encoder *encoder, const struct gi_segments *segments,
+                        struct gi_text text, size_t begin, size_t end)
+{
+    const struct gi_text part = {text.data + begin, end - begin};
+    if (!encoder->tokenizer->rules) {
+        encoder->tokenizer->model->encode(encoder, part);
+        return;
+    }
+    struct gi_rules_part rules_part = {part, begin == 0, true, true};
+    for (size_t i = 0, at = 0; i < segments->count && at < end; i++) {
+        const struct gi_segment *segment = &segments->data[i];
+        const bool is_outside = at + segment->text.size <= begin;
+        rules_part.parse_special &= is_outside || segment->parse_special;
+        rules_part.finds_marks &= is_outside || segment->finds_marks;
+        at += segment->text.size;
+    }
+    gi_rules_encode(encoder, &rules_part);
+}
+
+static void encode_text(struct gi_encoder *encoder, const struct gi_segments *segments,
+                        struct gi_text text, const struct gi_special_matches *matches)
 {
     const struct gi_tokenizer *tokenizer = encoder->tokenizer;
     size_t start = 0;
     for (size_t i = 0; i < matches->count && !encoder->has_failed; i++) {
         const struct gi_special_match *match = &matches->data[i];
-        tokenizer->model->encode(encoder,
-                                 (struct gi_text){text.data + start, match->offset - start});
+        encode_part(encoder, segments, text, start, match->offset);
         gi_encode_id(encoder, match->id);
         const size_t next = i + 1 < matches->count ? match[1].offset : text.size;
         const bool is_trimmed = gi_special_trims_after(&tokenizer->special, match->id);
@@ -310,7 +359,7 @@ static void encode_text(struct gi_encoder *encoder, struct gi_text text,
         }
     }
     if (!encoder->has_failed) {
-        tokenizer->model->encode(encoder, gi_text_from(text, start));
+        encode_part(encoder, segments, text, start, text.size);
     }
 }
 
@@ -344,7 +393,7 @@ void gi_encode_segments(struct gi_encoder *encoder, const struct gi_segments *se
     if (gi_encoder_note(
             encoder, joined && find_special(tokenizer, segments, text, &matches, encoder->err))) {
         gi_encode_id(encoder, add_bos && tokenizer->is_bos_added ? tokenizer->bos : GI_NO_TOKEN);
-        encode_text(encoder, text, &matches);
+        encode_text(encoder, segments, text, &matches);
         gi_encode_id(encoder, add_eos && tokenizer->is_eos_added ? tokenizer->eos : GI_NO_TOKEN);
     }
     free(matches.data);

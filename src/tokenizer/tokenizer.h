@@ -21,6 +21,30 @@ enum gi_token_type { // tokenizer.ggml.token_type
 
 #define GI_NO_TOKEN (-1)
 
+// Rules of an added token of a tokenizer.json; glinfer.tokenizer.added_rules has their sum.
+enum gi_added_rule {
+    GI_ADDED_LSTRIP = 1,      // takes the white space before it
+    GI_ADDED_RSTRIP = 2,      // takes the white space after it
+    GI_ADDED_SINGLE_WORD = 4, // is not found within a word
+    GI_ADDED_NORMALIZED = 8,  // is found in the normalised text
+};
+
+// The keys glinfer.tokenizer.*: how a tokenizer.json makes ids where it does other than llama.cpp.
+// With them the text goes through the steps, whatever `pre` says.
+struct gi_vocab_rules {
+    bool is_present;
+    const struct gi_text *steps; // n_step_texts, three a step: steps/steps.h
+    size_t n_step_texts;
+    const int32_t *added, *added_rules; // n_added ids and their rules: the only special tokens
+    size_t n_added;
+    const int32_t *stops; // n_stops more ids that end an answer
+    size_t n_stops;
+    bool ignores_merges;    // a word that is a token is not merged from its parts
+    bool has_byte_fallback; // an unknown character is written in byte tokens
+    bool fuses_unknown;     // neighbours that are unknown are one unknown token
+    uint32_t word_size_max; // of bert: characters of a word; 0: any
+};
+
 // The vocabulary of a GGUF file; zero or -1 for what it does not say. Needs to live only during
 // gi_tokenizer_create.
 struct gi_vocab {
@@ -41,10 +65,11 @@ struct gi_vocab {
     struct gi_text charsmap;                // of t5: its normaliser, see vocab/charsmap.h
     struct gi_text chat_template;           // Jinja text
     struct gi_text pair_template;           // of a reranker: text with {query}, {document} once
+    struct gi_vocab_rules rules;
 };
 
 // Fails with UNSUPPORTED (names model or pre and what is supported), BAD_FILE (no tokens, bos, eos
-// eot or eom out of range, merges that name no token), NO_MEMORY.
+// eot or eom out of range, merges that name no token, rules that do not fit), NO_MEMORY.
 struct gi_tokenizer *gi_tokenizer_create(const struct gi_vocab *vocab, struct glinfer_error *err);
 void gi_tokenizer_destroy(struct gi_tokenizer *tokenizer);
 
@@ -70,7 +95,8 @@ struct gi_ids {
 void gi_ids_finish(struct gi_ids *ids);
 
 // Appends the ids of text. add_special: BOS and EOS as the file asks. parse_special: text that
-// spells a control or user-defined token becomes that token. Fails with NO_MEMORY.
+// spells a control or user-defined token becomes that token. Fails with NO_MEMORY, UNSUPPORTED (an
+// expression of a tokenizer.json takes too many steps).
 bool gi_tokenizer_encode(const struct gi_tokenizer *tokenizer, struct gi_text text,
                          bool add_special, bool parse_special, struct gi_ids *ids,
                          struct glinfer_error *err);

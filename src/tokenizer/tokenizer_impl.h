@@ -7,6 +7,8 @@
 #include "tokenizer/vocab/special.h"
 
 struct gi_encoder;
+struct gi_rules;
+struct gi_word_ends;
 
 // One value of tokenizer.ggml.model: how plain text becomes ids, and ids bytes.
 struct gi_tokenizer_model {
@@ -20,6 +22,9 @@ struct gi_tokenizer_model {
     void (*destroy)(void *state);
     // Appends the ids of text without special tokens; before and after it is one, or nothing.
     void (*encode)(struct gi_encoder *encoder, struct gi_text text);
+    // Appends the ids of words that end at ends, which a tokenizer.json's steps made of a text.
+    void (*encode_words)(struct gi_encoder *encoder, struct gi_text text,
+                         const struct gi_word_ends *ends);
     bool always_adds_bos; // regardless of the file
     // Rewrites the text of a normal token to the bytes it stands for, in place; returns how
     // many, never more than size.
@@ -41,6 +46,7 @@ struct gi_tokenizer {
     struct gi_text_map text_to_id;
     uint8_t *types; // one enum gi_token_type a token
     struct gi_special special;
+    struct gi_rules *rules; // of a tokenizer.json, or NULL
     int32_t bos, eos, sep;
     bool is_bos_added, is_eos_added, is_sep_added;
     struct gi_pair_template pair; // of a reranker

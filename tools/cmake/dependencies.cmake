@@ -7,6 +7,7 @@ pkg_check_modules(GBM REQUIRED IMPORTED_TARGET gbm)
 pkg_check_modules(DRM REQUIRED IMPORTED_TARGET libdrm)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 # Line editing of the command alone; without it chat reads plain lines.
 pkg_check_modules(LIBEDIT IMPORTED_TARGET libedit)
 # The server of the command alone; without it `glinfer serve` says so.

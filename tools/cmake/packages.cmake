@@ -39,7 +39,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${same_version}")
 if(GLINFER_STATIC)
     string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-        ", libegl-dev, libgles-dev, libgbm-dev, libdrm-dev, libpcre2-dev, libcjson-dev")
+        ", libegl-dev, libgles-dev, libgbm-dev, libdrm-dev, libpcre2-dev, libcjson-dev, libutf8proc-dev")
 endif()
 
 # dpkg-shlibdeps finds the libraries that the files link, the library of the build among them.

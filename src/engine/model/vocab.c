@@ -149,6 +149,56 @@ static void read_charsmap(struct reader *reader)
     reader->file->vocab.charsmap = (struct gi_text){(const char *)array.data, (size_t)array.count};
 }
 
+static int32_t *read_numbers(struct reader *reader, const char *key, size_t *count)
+{
+    const struct gi_gguf_array array = read_array(reader, key, GI_GGUF_KIND_I32);
+    int32_t *numbers = allocate(reader, key, array.count, sizeof(*numbers));
+    *count = numbers ? array.count : 0;
+    for (size_t i = 0; i < *count; i++) {
+        numbers[i] = gi_gguf_array_i32(&array, i);
+    }
+    return numbers;
+}
+
+static void read_rule(struct reader *reader, const char *key, bool *out)
+{
+    reader->has_failed =
+        reader->has_failed || !gi_gguf_get_bool(reader->gguf, key, false, out, reader->err);
+}
+
+// Reads the keys of a vocabulary that was a tokenizer.json.
+static void read_rules(struct reader *reader)
+{
+    struct gi_vocab_file *file = reader->file;
+    struct gi_vocab_rules *rules = &file->vocab.rules;
+    if (!gi_gguf_has(reader->gguf, "glinfer.tokenizer.steps")) {
+        return;
+    }
+    size_t n_added_rules;
+    rules->is_present = true;
+    read_texts(reader, "glinfer.tokenizer.steps", &file->steps, &rules->n_step_texts);
+    file->added = read_numbers(reader, "glinfer.tokenizer.added", &rules->n_added);
+    file->added_rules = read_numbers(reader, "glinfer.tokenizer.added_rules", &n_added_rules);
+    file->stops = read_numbers(reader, "glinfer.tokenizer.stop_ids", &rules->n_stops);
+    read_rule(reader, "glinfer.tokenizer.ignore_merges", &rules->ignores_merges);
+    read_rule(reader, "glinfer.tokenizer.byte_fallback", &rules->has_byte_fallback);
+    read_rule(reader, "glinfer.tokenizer.fuse_unk", &rules->fuses_unknown);
+    reader->has_failed =
+        reader->has_failed || !gi_gguf_get_u32(reader->gguf, "glinfer.tokenizer.word_size_max", 0,
+                                               &rules->word_size_max, reader->err);
+    if (!reader->has_failed && n_added_rules != rules->n_added) {
+        reader->has_failed = !gi_error_set(
+            reader->err, GLINFER_STATUS_BAD_FILE,
+            "%s: glinfer.tokenizer.added_rules has %zu elements, expected one for each of the %zu "
+            "added tokens",
+            gi_gguf_path(reader->gguf), n_added_rules, rules->n_added);
+    }
+    rules->steps = file->steps;
+    rules->added = file->added;
+    rules->added_rules = file->added_rules;
+    rules->stops = file->stops;
+}
+
 bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out, struct glinfer_error *err)
 {
     struct reader reader = {.gguf = gguf, .file = out, .err = err};
@@ -174,6 +224,7 @@ bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out, struct
     read_flag(&reader, "tokenizer.ggml.remove_extra_whitespaces", &vocab->remove_extra_whitespaces);
     read_types_and_scores(&reader);
     read_charsmap(&reader);
+    read_rules(&reader);
     if (reader.has_failed) {
         gi_vocab_finish(out);
         return false;
@@ -194,6 +245,10 @@ void gi_vocab_finish(struct gi_vocab_file *file)
     free(file->merges);
     free(file->types);
     free(file->scores);
+    free(file->steps);
+    free(file->added);
+    free(file->added_rules);
+    free(file->stops);
     memset(file, 0, sizeof(*file));
 }
 

@@ -12,6 +12,8 @@ struct gi_vocab_file {
     struct gi_text *tokens, *merges;
     int32_t *types;
     float *scores;
+    struct gi_text *steps;
+    int32_t *added, *added_rules, *stops;
 };
 
 // Fills *out, which need not be initialised. Fails with BAD_FILE (no tokenizer, a value of the

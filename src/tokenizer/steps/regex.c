@@ -140,7 +140,7 @@ bool gi_regex_find(const struct gi_regex *regex, const struct gi_matcher *matche
     if (n == PCRE2_ERROR_MATCHLIMIT || n == PCRE2_ERROR_HEAPLIMIT) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "cannot cut a text of %zu bytes into words: an expression of the "
-                            "tokenizer takes too many steps",
+                            "tokenizer does not end",
                             text.size);
     }
     return n >= 0 || n == PCRE2_ERROR_NOMATCH ||

@@ -53,7 +53,8 @@ static size_t decode_token(char *text, size_t size)
 //-- create ------------------------------------------------------------------------------------
 
 struct bpe {
-    struct gi_pretokenizer *pretokenizer;
+    struct gi_pretokenizer *pretokenizer; // NULL: a tokenizer.json's steps cut into words
+    bool ignores_merges;
     int32_t byte_ids[256]; // GI_NO_TOKEN: the vocabulary has no such byte
     struct gi_merges merges;
 };
@@ -75,8 +76,13 @@ static void *create_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *v
     if (!bpe) {
         return NULL;
     }
-    bpe->pretokenizer = gi_pretokenizer_create(vocab->pre, err);
-    if (!bpe->pretokenizer || !gi_merges_init(&bpe->merges, &tokenizer->text_to_id, vocab, err)) {
+    // The steps of a tokenizer.json stand for a pre-tokenizer.
+    const bool has_words = vocab->rules.is_present;
+    bpe->pretokenizer = has_words ? NULL : gi_pretokenizer_create(vocab->pre, err);
+    bpe->ignores_merges = bpe->pretokenizer ? gi_pretokenizer_ignores_merges(bpe->pretokenizer)
+                                            : vocab->rules.ignores_merges;
+    if ((!bpe->pretokenizer && !has_words) ||
+        !gi_merges_init(&bpe->merges, &tokenizer->text_to_id, vocab, err)) {
         destroy_bpe(bpe);
         return NULL;
     }
@@ -85,10 +91,13 @@ static void *create_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *v
         const size_t size = gi_utf8_encode(character_of((uint8_t)byte), text);
         bpe->byte_ids[byte] =
             gi_text_map_find(&tokenizer->text_to_id, (struct gi_text){text, size});
+        if (has_words && bpe->byte_ids[byte] < 0) {
+            bpe->byte_ids[byte] = vocab->unk;
+        }
     }
     snprintf(tokenizer->name, sizeof(tokenizer->name), "gpt2/%s",
-             gi_pretokenizer_name(bpe->pretokenizer));
-    tokenizer->is_bos_added = gi_pretokenizer_adds_bos(bpe->pretokenizer);
+             bpe->pretokenizer ? gi_pretokenizer_name(bpe->pretokenizer) : "steps");
+    tokenizer->is_bos_added = bpe->pretokenizer && gi_pretokenizer_adds_bos(bpe->pretokenizer);
     return bpe;
 }
 
@@ -112,7 +121,8 @@ static void encode_word(struct gi_encoder *encoder, struct gi_merger *merger, st
 
 //-- text --------------------------------------------------------------------------------------
 
-// Returns the token that spells the whole word, or GI_NO_TOKEN. scratch has room for two bytes a
+// Returns the token that spells the whole word, or GI_NO_TOKEN; of a tokenizer.json, no control
+// token. scratch has room for two bytes a
 // byte of the word.
 static int32_t find_word(const struct gi_tokenizer *tokenizer, struct gi_text word, char *scratch)
 {
@@ -120,13 +130,14 @@ static int32_t find_word(const struct gi_tokenizer *tokenizer, struct gi_text wo
     for (size_t i = 0; i < word.size; i++) {
         n += gi_utf8_encode(character_of((uint8_t)word.data[i]), scratch + n);
     }
-    return gi_text_map_find(&tokenizer->text_to_id, (struct gi_text){scratch, n});
+    const int32_t id = gi_text_map_find(&tokenizer->text_to_id, (struct gi_text){scratch, n});
+    return tokenizer->rules && gi_tokenizer_is_control(tokenizer, id) ? GI_NO_TOKEN : id;
 }
 
 // Encodes valid text as words that end at ends. With scratch, as find_word takes it, a word that is
 // a token is not merged.
-static void encode_words(struct gi_encoder *encoder, struct gi_text text,
-                         const struct gi_word_ends *ends, char *scratch)
+static void encode_each(struct gi_encoder *encoder, struct gi_text text,
+                        const struct gi_word_ends *ends, char *scratch)
 {
     const struct bpe *bpe = encoder->tokenizer->state;
     struct gi_merger merger = {.find = gi_merges_find, .user = &bpe->merges};
@@ -142,6 +153,22 @@ static void encode_words(struct gi_encoder *encoder, struct gi_text text,
         start = ends->data[i];
     }
     gi_merger_finish(&merger);
+}
+
+static void encode_words(struct gi_encoder *encoder, struct gi_text text,
+                         const struct gi_word_ends *ends)
+{
+    const struct bpe *bpe = encoder->tokenizer->state;
+    char *scratch = NULL;
+    if (bpe->ignores_merges && text.size) {
+        scratch = text.size > SIZE_MAX / 2 ? NULL : malloc(text.size * 2);
+        if (!scratch) {
+            gi_encoder_note(encoder, gi_error_no_memory(encoder->err, text.size, "a text"));
+            return;
+        }
+    }
+    encode_each(encoder, text, ends, scratch);
+    free(scratch);
 }
 
 // Holds the text repaired, the same with surrogates hidden, and scratch, in one allocation.
@@ -181,10 +208,10 @@ static void encode_text(struct gi_encoder *encoder, struct gi_text text)
         return;
     }
     struct gi_word_ends ends = {0};
-    char *scratch = gi_pretokenizer_ignores_merges(bpe->pretokenizer) ? repaired.scratch : NULL;
+    char *scratch = bpe->ignores_merges ? repaired.scratch : NULL;
     if (gi_encoder_note(encoder, gi_pretokenizer_split(bpe->pretokenizer, repaired.subject, &ends,
                                                        encoder->err))) {
-        encode_words(encoder, repaired.text, &ends, scratch);
+        encode_each(encoder, repaired.text, &ends, scratch);
     }
     free(ends.data);
     free(repaired.memory);
@@ -198,5 +225,6 @@ const struct gi_tokenizer_model gi_bpe_model = {
     .create = create_bpe,
     .destroy = destroy_bpe,
     .encode = encode_text,
+    .encode_words = encode_words,
     .decode = decode_token,
 };

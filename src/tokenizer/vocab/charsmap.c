@@ -85,8 +85,9 @@ void gi_charsmap_finish(struct gi_charsmap *map)
     *map = (struct gi_charsmap){0};
 }
 
-size_t gi_charsmap_find(const struct gi_charsmap *map, struct gi_text text,
-                        struct gi_text *replacement)
+// Returns the size of the longest, or the first, beginning of text that is replaced.
+static size_t find(const struct gi_charsmap *map, struct gi_text text, bool stops_at_first,
+                   struct gi_text *replacement)
 {
     size_t longest = 0, offset = 0;
     uint32_t index = map->n_nodes > 0 ? distance(map->nodes[0]) : 0;
@@ -101,6 +102,9 @@ size_t gi_charsmap_find(const struct gi_charsmap *map, struct gi_text text,
         if (node >> 8 & 1) {
             longest = i + 1;
             offset = node_at(map, index) & INT32_MAX;
+            if (stops_at_first) {
+                break;
+            }
         }
     }
     if (longest == 0 || offset >= map->replacements_size) {
@@ -108,4 +112,16 @@ size_t gi_charsmap_find(const struct gi_charsmap *map, struct gi_text text,
     }
     *replacement = gi_text_of(map->replacements + offset);
     return longest;
+}
+
+size_t gi_charsmap_find(const struct gi_charsmap *map, struct gi_text text,
+                        struct gi_text *replacement)
+{
+    return find(map, text, false, replacement);
+}
+
+size_t gi_charsmap_find_shortest(const struct gi_charsmap *map, struct gi_text text,
+                                 struct gi_text *replacement)
+{
+    return find(map, text, true, replacement);
 }

@@ -2,10 +2,14 @@
 // first pieces, and the pair of neighbours that comes first in the list of merges becomes one. Line
 // ends are words of their own, whole where they are a token. A character that is not a piece is
 // written in byte tokens.
+//
+// With the steps of a tokenizer.json the words are those of the steps, as in the tokenizers of
+// Llama 2, Mistral and Gemma.
 #include "base/array.h"
 #include "base/utf8.h"
 #include "tokenizer/tokenizer_impl.h"
 #include "tokenizer/vocab/merges.h"
+#include "tokenizer/vocab/pretokenizer.h"
 #include "tokenizer/vocab/spaces.h"
 
 #include <stdio.h>
@@ -14,6 +18,8 @@
 struct line_bpe {
     struct gi_merges merges;
     int32_t byte_ids[256]; // negative: the vocabulary has no such byte
+    int32_t unk;           // of a tokenizer.json; negative: unknown characters are left out
+    bool has_byte_fallback, fuses_unknown, ignores_merges; // of a tokenizer.json
 };
 
 static void destroy_line_bpe(void *state)
@@ -33,20 +39,25 @@ static void *create_line_bpe(struct gi_tokenizer *tokenizer, const struct gi_voc
         destroy_line_bpe(bpe);
         return NULL;
     }
-    for (size_t byte = 0; byte < 256; byte++) {
-        bpe->byte_ids[byte] = gi_find_byte_token(&tokenizer->text_to_id, (uint8_t)byte);
-    }
-    snprintf(tokenizer->name, sizeof(tokenizer->name), "gemma4");
+    const struct gi_vocab_rules *rules = &vocab->rules;
+    gi_find_byte_tokens(&tokenizer->text_to_id, bpe->byte_ids);
+    bpe->has_byte_fallback = rules->has_byte_fallback;
+    bpe->fuses_unknown = rules->fuses_unknown;
+    bpe->ignores_merges = rules->ignores_merges;
+    bpe->unk = vocab->unk >= 0 && (size_t)vocab->unk < vocab->n_tokens ? vocab->unk : GI_NO_TOKEN;
+    snprintf(tokenizer->name, sizeof(tokenizer->name), "%s",
+             rules->is_present ? "llama/steps" : "gemma4");
     tokenizer->is_bos_added = true;
     return bpe;
 }
 
 //-- words -----------------------------------------------------------------------------------------
 
-static void encode_word(struct gi_encoder *encoder, struct gi_merger *merger, struct gi_text word)
+// Merges the characters of a word; false without memory.
+static bool merge_word(struct gi_encoder *encoder, struct gi_merger *merger, struct gi_text word)
 {
     if (!gi_encoder_note(encoder, gi_merger_begin(merger, word.size, encoder->err))) {
-        return;
+        return false;
     }
     for (size_t offset = 0; offset < word.size;) {
         const size_t start = offset;
@@ -56,7 +67,15 @@ static void encode_word(struct gi_encoder *encoder, struct gi_merger *merger, st
                       gi_text_map_find(&encoder->tokenizer->text_to_id, character));
     }
     gi_merger_run(merger);
+    return true;
+}
+
+static void encode_word(struct gi_encoder *encoder, struct gi_merger *merger, struct gi_text word)
+{
     const struct line_bpe *bpe = encoder->tokenizer->state;
+    if (!merge_word(encoder, merger, word)) {
+        return;
+    }
     for (int32_t i = 0; i >= 0; i = merger->pieces.data[i].next) {
         const struct gi_piece *piece = &merger->pieces.data[i];
         const struct gi_text bytes = {word.data + piece->offset, piece->size};
@@ -93,6 +112,59 @@ static void encode_words(struct gi_encoder *encoder, struct gi_text text)
     gi_merger_finish(&merger);
 }
 
+//-- words of steps --------------------------------------------------------------------------------
+
+static bool has_bytes(const struct line_bpe *bpe, struct gi_text text)
+{
+    bool has_all = bpe->has_byte_fallback;
+    for (size_t i = 0; has_all && i < text.size; i++) {
+        has_all = bpe->byte_ids[(uint8_t)text.data[i]] >= 0;
+    }
+    return has_all;
+}
+
+static void encode_word_of_steps(struct gi_encoder *encoder, struct gi_merger *merger,
+                                 struct gi_text word)
+{
+    const struct gi_tokenizer *tokenizer = encoder->tokenizer;
+    const struct line_bpe *bpe = tokenizer->state;
+    const int32_t whole =
+        bpe->ignores_merges ? gi_text_map_find(&tokenizer->text_to_id, word) : GI_NO_TOKEN;
+    if (whole >= 0 && !gi_tokenizer_is_control(tokenizer, whole)) {
+        gi_encode_id(encoder, whole);
+        return;
+    }
+    bool was_unknown = false;
+    for (int32_t i = merge_word(encoder, merger, word) ? 0 : -1; i >= 0;
+         i = merger->pieces.data[i].next) {
+        const struct gi_piece *piece = &merger->pieces.data[i];
+        const struct gi_text bytes = {word.data + piece->offset, piece->size};
+        const bool is_unknown = piece->id < 0 && !has_bytes(bpe, bytes);
+        if (!is_unknown) {
+            gi_encode_piece(encoder, piece->id, bytes, bpe->byte_ids);
+        } else if (!was_unknown || !bpe->fuses_unknown) {
+            gi_encode_id(encoder, bpe->unk);
+        }
+        was_unknown = is_unknown;
+    }
+}
+
+static void encode_words_of_steps(struct gi_encoder *encoder, struct gi_text text,
+                                  const struct gi_word_ends *ends)
+{
+    const struct line_bpe *bpe = encoder->tokenizer->state;
+    struct gi_merger merger = {.find = gi_merges_find, .user = &bpe->merges};
+    size_t begin = 0;
+    for (size_t i = 0; !encoder->has_failed && i < ends->count; i++) {
+        const struct gi_text word = {text.data + begin, ends->data[i] - begin};
+        encode_word_of_steps(encoder, &merger, word);
+        begin = ends->data[i];
+    }
+    gi_merger_finish(&merger);
+}
+
+//-- text ------------------------------------------------------------------------------------------
+
 static void encode_text(struct gi_encoder *encoder, struct gi_text text)
 {
     if (!text.size) {
@@ -123,6 +195,7 @@ const struct gi_tokenizer_model gi_line_bpe_model = {
     .create = create_line_bpe,
     .destroy = destroy_line_bpe,
     .encode = encode_text,
+    .encode_words = encode_words_of_steps,
     .always_adds_bos = true,
     .decode = gi_unescape_spaces,
 };

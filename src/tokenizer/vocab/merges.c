@@ -26,7 +26,24 @@ static bool refuse_merge(struct gi_text merge, size_t rank, const char *reason,
                         (int)(merge.size < 64 ? merge.size : 64), merge.data, reason);
 }
 
-// Adds the pair "left right": it is cut at the first space that is not the first byte.
+// Cuts "left right" at a space that is not the first byte, the first of those where both sides and
+// the two joined are tokens; else at the last.
+static struct gi_pair_merge cut_merge(const struct gi_text_map *ids, struct gi_text text,
+                                      const char *space, uint32_t rank)
+{
+    struct gi_pair_merge merge = {GI_NO_TOKEN, GI_NO_TOKEN, GI_NO_TOKEN, rank};
+    const char *end = text.data + text.size;
+    while (space && (merge.left < 0 || merge.right < 0 || merge.joined < 0)) {
+        const struct gi_text left = {text.data, (size_t)(space - text.data)};
+        const struct gi_text right = {space + 1, (size_t)(end - space) - 1};
+        merge.left = gi_text_map_find(ids, left);
+        merge.right = gi_text_map_find(ids, right);
+        merge.joined = gi_text_map_find_joined(ids, left, right);
+        space = right.size ? memchr(right.data, ' ', right.size) : NULL;
+    }
+    return merge;
+}
+
 static bool add_merge(struct gi_merges *merges, const struct gi_text_map *ids, struct gi_text text,
                       uint32_t rank, struct glinfer_error *err)
 {
@@ -34,10 +51,7 @@ static bool add_merge(struct gi_merges *merges, const struct gi_text_map *ids, s
     if (!space) {
         return refuse_merge(text, rank, "has no space between two tokens", err);
     }
-    struct gi_text left = {text.data, (size_t)(space - text.data)};
-    struct gi_text right = {space + 1, text.size - left.size - 1};
-    struct gi_pair_merge merge = {gi_text_map_find(ids, left), gi_text_map_find(ids, right),
-                                  gi_text_map_find_joined(ids, left, right), rank};
+    const struct gi_pair_merge merge = cut_merge(ids, text, space, rank);
     if (merge.left < 0 || merge.right < 0 || merge.joined < 0) {
         return refuse_merge(text, rank, "uses a token that is not in the vocabulary", err);
     }

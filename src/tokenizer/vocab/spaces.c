@@ -64,6 +64,16 @@ int32_t gi_find_byte_token(const struct gi_text_map *ids, uint8_t byte)
     return gi_text_map_find(ids, (struct gi_text){name, strlen(name)});
 }
 
+bool gi_find_byte_tokens(const struct gi_text_map *ids, int32_t byte_ids[256])
+{
+    bool has_all = true;
+    for (size_t byte = 0; byte < 256; byte++) {
+        byte_ids[byte] = gi_find_byte_token(ids, (uint8_t)byte);
+        has_all &= byte_ids[byte] >= 0;
+    }
+    return has_all;
+}
+
 void gi_encode_piece(struct gi_encoder *encoder, int32_t id, struct gi_text bytes,
                      const int32_t byte_ids[256])
 {

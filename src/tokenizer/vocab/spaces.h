@@ -21,6 +21,8 @@ size_t gi_character_at(struct gi_text text, size_t offset);
 
 // Returns the token that spells a byte as <0x0A>; negative if the vocabulary has no such token.
 int32_t gi_find_byte_token(const struct gi_text_map *ids, uint8_t byte);
+// Sets the token of each byte; false if one has none.
+bool gi_find_byte_tokens(const struct gi_text_map *ids, int32_t byte_ids[256]);
 // Appends a piece: its id or, if that is negative, the tokens of its bytes that have one (byte_ids:
 // negative for none).
 void gi_encode_piece(struct gi_encoder *encoder, int32_t id, struct gi_text bytes,

@@ -117,12 +117,14 @@ static void apply_known(struct gi_special *special, const struct gi_text_map *te
 
 //-- collect -----------------------------------------------------------------------------------
 
-static bool is_special(const struct gi_special *special, size_t id)
+static bool is_special(const struct gi_special *special, const uint8_t *is_found, size_t id)
 {
-    uint8_t type = special->types[id];
-    return gi_text_list_at(special->texts, id).size &&
-           (type == GI_TOKEN_TYPE_CONTROL || type == GI_TOKEN_TYPE_UNKNOWN ||
-            type == GI_TOKEN_TYPE_USER_DEFINED);
+    const uint8_t type = special->types[id];
+    const bool is_taken = is_found
+                              ? is_found[id]
+                              : type == GI_TOKEN_TYPE_CONTROL || type == GI_TOKEN_TYPE_UNKNOWN ||
+                                    type == GI_TOKEN_TYPE_USER_DEFINED;
+    return is_taken && gi_text_list_at(special->texts, id).size;
 }
 
 // Leaves out those that others of the same text stand before wherever they could be found. A
@@ -141,23 +143,21 @@ static void drop_equal(struct gi_special *special)
     sorted->count = n;
 }
 
-bool gi_special_init(struct gi_special *special, const struct gi_text_list *texts,
-                     const struct gi_text_map *text_to_id, uint8_t *types, const int32_t *ends,
-                     size_t n_ends, struct glinfer_error *err)
+static bool collect(struct gi_special *special, const struct gi_text_list *texts,
+                    const uint8_t *types, const uint8_t *is_found, struct glinfer_error *err)
 {
     special->texts = texts;
     special->types = types;
-    apply_known(special, text_to_id, types, ends, n_ends);
     size_t count = 0;
     for (size_t id = 0; id < texts->count; id++) {
-        count += is_special(special, id);
+        count += is_special(special, is_found, id);
     }
     struct gi_sorted_texts *sorted = &special->sorted;
     if (!gi_sorted_texts_init(sorted, texts, count, err)) {
         return false;
     }
     for (size_t id = 0; id < texts->count; id++) {
-        if (is_special(special, id)) {
+        if (is_special(special, is_found, id)) {
             sorted->ids[sorted->count++] = (int32_t)id;
         }
     }
@@ -165,6 +165,21 @@ bool gi_special_init(struct gi_special *special, const struct gi_text_list *text
     drop_equal(special);
     gi_sorted_texts_index(sorted);
     return true;
+}
+
+bool gi_special_init(struct gi_special *special, const struct gi_text_list *texts,
+                     const struct gi_text_map *text_to_id, uint8_t *types, const int32_t *ends,
+                     size_t n_ends, struct glinfer_error *err)
+{
+    apply_known(special, text_to_id, types, ends, n_ends);
+    return collect(special, texts, types, NULL, err);
+}
+
+bool gi_special_init_found(struct gi_special *special, const struct gi_text_list *texts,
+                           const uint8_t *types, const uint8_t *is_found, struct glinfer_error *err)
+{
+    gi_sorted_texts_finish(&special->sorted);
+    return collect(special, texts, types, is_found, err);
 }
 
 void gi_special_finish(struct gi_special *special)

@@ -22,6 +22,11 @@ struct gi_special {
 bool gi_special_init(struct gi_special *special, const struct gi_text_list *texts,
                      const struct gi_text_map *text_to_id, uint8_t *types, const int32_t *ends,
                      size_t n_ends, struct glinfer_error *err);
+// Takes the tokens that is_found marks (one byte a token) instead of those that types make special;
+// keeps the ids that end an answer. Fails with NO_MEMORY.
+bool gi_special_init_found(struct gi_special *special, const struct gi_text_list *texts,
+                           const uint8_t *types, const uint8_t *is_found,
+                           struct glinfer_error *err);
 void gi_special_finish(struct gi_special *special);
 
 // Adds a token that ends an answer, if there is room.

@@ -7,6 +7,7 @@
 #include "tokenizer/sorted_texts.h"
 #include "tokenizer/tokenizer_impl.h"
 #include "tokenizer/vocab/charsmap.h"
+#include "tokenizer/vocab/pretokenizer.h"
 #include "tokenizer/vocab/spaces.h"
 
 #include <float.h>
@@ -22,6 +23,8 @@ struct unigram {
     double unknown_score;
     int32_t unk;
     bool has_space_prefix, merges_spaces;
+    bool has_byte_fallback;
+    int32_t byte_ids[256]; // if it has
     struct gi_charsmap charsmap;
 };
 
@@ -38,16 +41,18 @@ static void destroy_unigram(void *state)
     }
 }
 
-static bool is_piece(uint8_t type)
+// Added tokens of a tokenizer.json are not pieces: they are found before, where they count.
+static bool is_piece(uint8_t type, bool has_rules)
 {
-    return type == GI_TOKEN_TYPE_NORMAL || type == GI_TOKEN_TYPE_USER_DEFINED ||
-           type == GI_TOKEN_TYPE_UNUSED;
+    return type == GI_TOKEN_TYPE_NORMAL ||
+           (has_rules ? type == GI_TOKEN_TYPE_BYTE
+                      : type == GI_TOKEN_TYPE_USER_DEFINED || type == GI_TOKEN_TYPE_UNUSED);
 }
 
-static void sort_pieces(struct gi_sorted_texts *pieces, const uint8_t *types)
+static void sort_pieces(struct gi_sorted_texts *pieces, const uint8_t *types, bool has_rules)
 {
     for (size_t id = 0; id < pieces->list->count; id++) {
-        if (is_piece(types[id]) && gi_text_list_at(pieces->list, id).size > 0) {
+        if (is_piece(types[id], has_rules) && gi_text_list_at(pieces->list, id).size > 0) {
             pieces->ids[pieces->count++] = (int32_t)id;
         }
     }
@@ -113,7 +118,9 @@ static void *create_unigram(struct gi_tokenizer *tokenizer, const struct gi_voca
     unigram->unk = vocab->unk;
     unigram->has_space_prefix = vocab->add_space_prefix == 1;
     unigram->merges_spaces = vocab->remove_extra_whitespaces == 1;
-    sort_pieces(&unigram->pieces, tokenizer->types);
+    unigram->has_byte_fallback = vocab->rules.has_byte_fallback &&
+                                 gi_find_byte_tokens(&tokenizer->text_to_id, unigram->byte_ids);
+    sort_pieces(&unigram->pieces, tokenizer->types, vocab->rules.is_present);
     if (!init_scores(unigram, tokenizer, vocab, err)) {
         destroy_unigram(unigram);
         return NULL;
@@ -242,18 +249,31 @@ static void find_ways(const struct unigram *unigram, struct gi_text text, struct
     }
 }
 
+// Appends the byte tokens of a text, last first.
+static void push_bytes(struct gi_encoder *encoder, struct gi_text text)
+{
+    const struct unigram *unigram = encoder->tokenizer->state;
+    for (size_t i = text.size; i-- > 0;) {
+        gi_encode_id(encoder, unigram->byte_ids[(uint8_t)text.data[i]]);
+    }
+}
+
 // Appends the tokens of the best way, one for unknown ones that follow each other.
-static void push_way(struct gi_encoder *encoder, const struct way *ways, size_t size)
+static void push_way(struct gi_encoder *encoder, const struct way *ways, struct gi_text text)
 {
     const struct unigram *unigram = encoder->tokenizer->state;
     struct gi_ids *ids = encoder->ids;
     const size_t begin = ids->count;
     bool was_unknown = false;
-    for (size_t at = size, step = 1; step > 0 && at > 0; at -= step) {
+    for (size_t at = text.size, step = 1; step > 0 && at > 0; at -= step) {
         const bool is_unknown = ways[at].id == unigram->unk;
-        gi_encode_id(encoder, is_unknown && was_unknown ? GI_NO_TOKEN : ways[at].id);
-        was_unknown = is_unknown;
         step = ways[at].size;
+        if (is_unknown && unigram->has_byte_fallback) {
+            push_bytes(encoder, (struct gi_text){text.data + at - step, step});
+        } else {
+            gi_encode_id(encoder, is_unknown && was_unknown ? GI_NO_TOKEN : ways[at].id);
+        }
+        was_unknown = is_unknown;
     }
     for (size_t i = begin, j = ids->count; i + 1 < j; i++) {
         const int32_t id = ids->data[i];
@@ -272,7 +292,7 @@ static void encode_normalised(struct gi_encoder *encoder, struct gi_text text)
         gi_array_zeroed(text.size + 1, sizeof(*ways), "the tokens of a text", encoder->err);
     if (gi_encoder_note(encoder, ways)) {
         find_ways(encoder->tokenizer->state, text, ways);
-        push_way(encoder, ways, text.size);
+        push_way(encoder, ways, text);
     }
     free(ways);
 }
@@ -287,6 +307,16 @@ static void encode_text(struct gi_encoder *encoder, struct gi_text text)
     free(out.data);
 }
 
+static void encode_words(struct gi_encoder *encoder, struct gi_text text,
+                         const struct gi_word_ends *ends)
+{
+    size_t begin = 0;
+    for (size_t i = 0; !encoder->has_failed && i < ends->count; i++) {
+        encode_normalised(encoder, (struct gi_text){text.data + begin, ends->data[i] - begin});
+        begin = ends->data[i];
+    }
+}
+
 const struct gi_tokenizer_model gi_unigram_model = {
     .name = "t5",
     .default_bos = GI_NO_TOKEN,
@@ -295,5 +325,6 @@ const struct gi_tokenizer_model gi_unigram_model = {
     .create = create_unigram,
     .destroy = destroy_unigram,
     .encode = encode_text,
+    .encode_words = encode_words,
     .decode = gi_unescape_spaces,
 };

@@ -18,6 +18,7 @@
 struct wordpiece {
     struct gi_pretokenizer *words;
     size_t token_size_max; // bytes of the longest token
+    size_t word_size_max;  // characters of a word that is not unknown
     int32_t unk;
 };
 
@@ -45,6 +46,8 @@ static void *create_wordpiece(struct gi_tokenizer *tokenizer, const struct gi_vo
         wordpiece->token_size_max =
             size > wordpiece->token_size_max ? size : wordpiece->token_size_max;
     }
+    const uint32_t size_max = vocab->rules.word_size_max;
+    wordpiece->word_size_max = size_max ? size_max : SIZE_MAX;
     const bool has_unk = vocab->unk >= 0 && (size_t)vocab->unk < vocab->n_tokens;
     wordpiece->unk = has_unk ? vocab->unk : GI_NO_TOKEN;
     snprintf(tokenizer->name, sizeof(tokenizer->name), "bert");
@@ -113,6 +116,9 @@ static void push_word(struct gi_encoder *encoder, struct gi_text word)
         int32_t id = GI_NO_TOKEN;
         for (; size > 0 && id == GI_NO_TOKEN; size -= id == GI_NO_TOKEN) {
             id = gi_text_map_find(ids, (struct gi_text){word.data + begin, size});
+            const bool is_hidden =
+                encoder->tokenizer->rules && gi_tokenizer_is_control(encoder->tokenizer, id);
+            id = is_hidden ? GI_NO_TOKEN : id;
         }
         if (id == GI_NO_TOKEN) {
             encoder->ids->count = n_before;
@@ -156,6 +162,37 @@ static void encode_words(struct gi_encoder *encoder, struct gi_text text, char *
     free(ends.data);
 }
 
+static size_t count_characters(struct gi_text text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        n += !gi_utf8_continues(text.data[i]);
+    }
+    return n;
+}
+
+// Appends the tokens of words that the steps of a tokenizer.json made.
+static void encode_words_of_steps(struct gi_encoder *encoder, struct gi_text text,
+                                  const struct gi_word_ends *ends)
+{
+    const struct wordpiece *wordpiece = encoder->tokenizer->state;
+    char *word = gi_array_zeroed(text.size + SPACE_SIZE, 1, "a text", encoder->err);
+    gi_encoder_note(encoder, word);
+    size_t begin = 0;
+    for (size_t i = 0; !encoder->has_failed && i < ends->count; i++) {
+        const struct gi_text part = {text.data + begin, ends->data[i] - begin};
+        if (count_characters(part) > wordpiece->word_size_max) {
+            gi_encode_id(encoder, wordpiece->unk);
+        } else {
+            memcpy(word, SPACE, SPACE_SIZE);
+            memcpy(word + SPACE_SIZE, part.data, part.size);
+            push_word(encoder, (struct gi_text){word, SPACE_SIZE + part.size});
+        }
+        begin = ends->data[i];
+    }
+    free(word);
+}
+
 static void encode_text(struct gi_encoder *encoder, struct gi_text text)
 {
     const struct wordpiece *wordpiece = encoder->tokenizer->state;
@@ -177,5 +214,6 @@ const struct gi_tokenizer_model gi_wordpiece_model = {
     .create = create_wordpiece,
     .destroy = destroy_wordpiece,
     .encode = encode_text,
+    .encode_words = encode_words_of_steps,
     .decode = decode_token,
 };

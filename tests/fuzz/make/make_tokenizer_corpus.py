@@ -9,7 +9,7 @@ import pathlib
 import struct
 import sys
 
-MODEL, PRE, NAME, TOKEN, MERGE, IDS, TEMPLATE, CHOICE, MESSAGE, TEXT, CHARSMAP, PAIR = range(12)
+MODEL, PRE, NAME, TOKEN, MERGE, IDS, TEMPLATE, CHOICE, MESSAGE, TEXT, CHARSMAP, PAIR, STEP, ADDED, RULES = range(15)
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 USER, ASSISTANT, SYSTEM = range(3)
 
@@ -94,11 +94,31 @@ def pair_files():
         text(0, "ab") + text(0, "b")
 
 
+def step(*texts):
+    return record(STEP, "\0".join(texts))
+
+
+def steps_files():
+    bare = gpt2("unknown") + record(RULES, b"\1\0")
+    yield "steps-gpt2", bare + step("nfc") + step("isolate", "(?i:'s)| ?\\p{L}+|\\s+(?!\\S)", "") + text(3, "ab e\u0301 a'S")
+    yield "steps-added", bare + token("<a>", CONTROL) + step("lowercase") + step("added_tokens") + \
+        step("with_next", "_", "") + record(ADDED, b"\5\x0f") + text(3, "a_B <A> <a>") + text(0, "<a>")
+    yield "steps-llama", llama() + pieces() + record(MERGE, "a b") + record(RULES, b"\6\0") + step("prepend", "", "\u2581") + \
+        step("replace", " ", "\u2581") + record(ADDED, b"\1\1") + text(3, b"ab \xffz<s>")
+    yield "steps-unigram", unigram() + record(IDS, struct.pack("7b", -1, 1, 2, 0, 1, 1, 1)) + record(RULES, b"\0\0") + \
+        record(CHARSMAP, small_charsmap()[:255]) + record(CHARSMAP, small_charsmap()[255:510]) + \
+        record(CHARSMAP, small_charsmap()[510:]) + step("charsmap") + step("remove", "[ ]", "") + \
+        step("prefix", "", "\u2581") + text(3, "ab a e\u0301")
+    yield "steps-bert", record(MODEL, "bert") + token("[UNK]", UNKNOWN) + token("\u2581a") + token("b") + \
+        record(IDS, struct.pack("7b", -1, -1, 0, 0, 0, 0, 0)) + record(RULES, b"\0\4") + step("keep", "[a-z]+", "") + \
+        step("surround", "c", " ") + step("contiguous", "b", "") + text(3, "ab abbbb cab!")
+
+
 def main():
     here = pathlib.Path(__file__).parent.parent
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here / "corpus" / "tokenizer"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, data in (*files(), *unigram_files(), *pair_files()):
+    for name, data in (*files(), *unigram_files(), *pair_files(), *steps_files()):
         (folder / f"{name}.bin").write_bytes(data)
 
 
