@@ -2,13 +2,15 @@
 // NO_MEMORY or continues without, keeps its state and works again afterwards. Runs on a tiny model;
 // exits 77 without a device. -DGLINFER_SANITIZE=address also finds leaks.
 #include "tests/data/test_data.h"
+#include "tests/golden/fixture/random_whisper.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/failing_alloc.h"
 
 #include <stdlib.h>
 
-enum { MAX_TRIES = 150 }; // of a call; where it allocates more often, they are spread evenly
+// For a call, and for a slow one; where it allocates more often, they are spread evenly.
+enum { MAX_TRIES = 150, MAX_SLOW_TRIES = 25 };
 
 static bool try_call(try_fn call, struct tiny_model *f, void (*refuse)(long), long n)
 {
@@ -23,17 +25,22 @@ static bool try_call(try_fn call, struct tiny_model *f, void (*refuse)(long), lo
 }
 
 // Refuses one allocation after the other, alone and with all that follow.
-static void survive(try_fn call, struct tiny_model *f)
+static void survive_tries(try_fn call, struct tiny_model *f, long max_tries)
 {
     fail_allocations_after(-1);
     must_do(call(f, &err));
-    const long n = count_allocations(), step = n / MAX_TRIES + 1;
+    const long n = count_allocations(), step = n / max_tries + 1;
     assert_false(try_call(call, f, fail_allocations_after, 0));
     for (long i = 0; i < n; i += step) {
         try_call(call, f, fail_one_allocation, i);
         try_call(call, f, fail_allocations_after, i);
     }
     must_do(call(f, &err));
+}
+
+static void survive(try_fn call, struct tiny_model *f)
+{
+    survive_tries(call, f, MAX_TRIES);
 }
 
 //-- devices ---------------------------------------------------------------------------------------
@@ -123,6 +130,43 @@ static bool generate(struct tiny_model *f, struct glinfer_error *err)
 TEST(generating_survives)
 {
     survive(generate, *state);
+}
+
+//-- speech ----------------------------------------------------------------------------------------
+
+static struct glinfer_model *speech_model;
+
+// Decodes beams together, and finds the times of words. A step that fails can be repeated.
+static bool transcribe(struct tiny_model *f, struct glinfer_error *err)
+{
+    static float samples[GLINFER_SPEECH_RATE / 2];
+    struct glinfer_transcription_params params;
+    (void)f;
+    glinfer_transcription_params_init(&params);
+    params.beam_size = 2;
+    params.has_words = true;
+    params.temperature_step = 0;
+    random_whisper_sound(samples, GLINFER_SPEECH_RATE / 2);
+    struct glinfer_transcription *t = glinfer_transcription_create(speech_model, &params, err);
+    bool ok = t && glinfer_transcription_feed(t, samples, GLINFER_SPEECH_RATE / 2, err);
+    enum glinfer_transcription_state state;
+    glinfer_transcription_end(t);
+    ok = ok && (glinfer_transcription_step(t, 0, &state, err) ||
+                glinfer_transcription_step(t, 0, &state, err));
+    assert_true(!ok || state == GLINFER_TRANSCRIPTION_DONE);
+    glinfer_transcription_destroy(&t);
+    return ok;
+}
+
+TEST(transcribing_survives)
+{
+    struct tiny_model *f = *state;
+    const struct random_whisper file = random_whisper_write();
+    const struct glinfer_model_params params = PARAMS(model, .source = &file.source);
+    speech_model = must_do(glinfer_model_load(f->device, &params, &err));
+    survive_tries(transcribe, f, MAX_SLOW_TRIES);
+    glinfer_model_destroy(&speech_model);
+    free(file.data);
 }
 
 RUN_TESTS(open_tiny_model, close_tiny_model)
