@@ -4,6 +4,7 @@
 // -DGLINFER_SANITIZE=address. GLINFER_TEST_ALL=1 fails every call, else some of each function.
 #include "tests/data/test_data.h"
 #include "tests/faults/failing_gl.h"
+#include "tests/golden/fixture/random_whisper.h"
 #include "tests/golden/fixture/session_fixture.h"
 #include "tests/unit/cmocka_test.h"
 
@@ -193,6 +194,39 @@ static bool score(struct tiny_model *f, struct glinfer_error *err)
 TEST(scoring_survives)
 {
     survive(score, *state);
+}
+
+static struct glinfer_model *speech_model;
+
+// Decodes beams together, and finds the times of words.
+static bool transcribe(struct tiny_model *f, struct glinfer_error *err)
+{
+    static float samples[GLINFER_SPEECH_RATE / 2];
+    struct glinfer_transcription_params params;
+    enum glinfer_transcription_state state;
+    (void)f;
+    glinfer_transcription_params_init(&params);
+    params.beam_size = 2;
+    params.has_words = true;
+    params.temperature_step = 0;
+    random_whisper_sound(samples, GLINFER_SPEECH_RATE / 2);
+    struct glinfer_transcription *t = glinfer_transcription_create(speech_model, &params, err);
+    bool ok = t && glinfer_transcription_feed(t, samples, GLINFER_SPEECH_RATE / 2, err);
+    glinfer_transcription_end(t);
+    ok = ok && glinfer_transcription_step(t, 0, &state, err);
+    glinfer_transcription_destroy(&t);
+    return ok;
+}
+
+TEST(transcribing_survives)
+{
+    struct tiny_model *f = *state;
+    const struct random_whisper file = random_whisper_write();
+    const struct glinfer_model_params params = PARAMS(model, .source = &file.source);
+    speech_model = must_do(glinfer_model_load(f->device, &params, &err));
+    survive(transcribe, f);
+    glinfer_model_destroy(&speech_model);
+    free(file.data);
 }
 
 static bool recover(struct tiny_model *f, struct glinfer_error *err)
