@@ -1026,8 +1026,8 @@ struct glinfer_transcription_params {
     const char *prompt;     // text before the first window: names, style; NULL: none
     bool carry_prompt;      // before every window
     uint32_t max_context;   // tokens of earlier text before a window; default 448: all that fit
-    uint32_t audio_ctx;     // least positions of 20 ms to encode; fewer than the sound and 1 s of
-                            // silence have, or than 384, the default, have no effect
+    uint32_t audio_ctx;     // minimum number of positions of 20 ms to encode; default 384; fewer
+                            // have no effect: the sound and 1 s of silence are always encoded
     const char *suppress;   // regular expression (PCRE2) of tokens to leave out; NULL: none
     bool suppress_symbols;  // leaves out tokens that are not speech
     float temperature;      // of the first attempt; default 0: the most likely tokens
