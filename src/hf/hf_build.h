@@ -115,6 +115,3 @@ struct gi_hf_family {
     const char *arch;                     // general.architecture in GGUF
     void (*build)(struct gi_hf_build *b); // adds pairs and tensors, not the tokenizer's
 };
-
-// Rows of a file of families/, which ends with a row of NULL.
-extern const struct gi_hf_family gi_hf_llama_families[];

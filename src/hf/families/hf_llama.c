@@ -1,0 +1,112 @@
+// Llama, Mistral and Mixtral, Qwen 2 and 3 with and without experts: decoders with norms before the
+// blocks and matrices of their own for q, k, v, gate and up.
+//   transformers, models/llama, models/mistral, models/mixtral, models/qwen2, models/qwen3
+#include "hf/families/hf_families.h"
+
+#define OUTER_ROWS                                                                                 \
+    {"embed_tokens.weight", "token_embd.weight", GI_HF_NONE},                                      \
+        {"norm.weight", "output_norm.weight", GI_HF_NONE},                                         \
+        {"lm_head.weight", "output.weight", GI_HF_NONE},                                           \
+        {"layers.%.input_layernorm.weight", "blk.%.attn_norm.weight", GI_HF_NONE},                 \
+    {                                                                                              \
+        "layers.%.post_attention_layernorm.weight", "blk.%.ffn_norm.weight", GI_HF_NONE            \
+    }
+
+#define ATTENTION_ROWS(change_q, change_k)                                                         \
+    {"layers.%.self_attn.q_proj.weight", "blk.%.attn_q.weight", change_q},                         \
+        {"layers.%.self_attn.q_proj.bias", "blk.%.attn_q.bias", change_q},                         \
+        {"layers.%.self_attn.k_proj.weight", "blk.%.attn_k.weight", change_k},                     \
+        {"layers.%.self_attn.k_proj.bias", "blk.%.attn_k.bias", change_k},                         \
+        {"layers.%.self_attn.v_proj.weight", "blk.%.attn_v.weight", GI_HF_NONE},                   \
+        {"layers.%.self_attn.v_proj.bias", "blk.%.attn_v.bias", GI_HF_NONE},                       \
+        {"layers.%.self_attn.o_proj.weight", "blk.%.attn_output.weight", GI_HF_NONE},              \
+        {"layers.%.self_attn.o_proj.bias", "blk.%.attn_output.bias", GI_HF_NONE},                  \
+        {"layers.%.self_attn.q_norm.weight", "blk.%.attn_q_norm.weight", GI_HF_NONE},              \
+    {                                                                                              \
+        "layers.%.self_attn.k_norm.weight", "blk.%.attn_k_norm.weight", GI_HF_NONE                 \
+    }
+
+#define NETWORK_ROWS                                                                               \
+    {"layers.%.mlp.gate_proj.weight", "blk.%.ffn_gate.weight", GI_HF_NONE},                        \
+        {"layers.%.mlp.gate_proj.bias", "blk.%.ffn_gate.bias", GI_HF_NONE},                        \
+        {"layers.%.mlp.up_proj.weight", "blk.%.ffn_up.weight", GI_HF_NONE},                        \
+        {"layers.%.mlp.up_proj.bias", "blk.%.ffn_up.bias", GI_HF_NONE},                            \
+        {"layers.%.mlp.down_proj.weight", "blk.%.ffn_down.weight", GI_HF_NONE},                    \
+    {                                                                                              \
+        "layers.%.mlp.down_proj.bias", "blk.%.ffn_down.bias", GI_HF_NONE                           \
+    }
+
+// Experts one by one, or stacked as newer files have them.
+#define EXPERT_ROWS                                                                                \
+    {"layers.%.mlp.gate.weight", "blk.%.ffn_gate_inp.weight", GI_HF_NONE},                         \
+        {"layers.%.mlp.experts.#.gate_proj.weight", "blk.%.ffn_gate_exps.weight", GI_HF_NONE},     \
+        {"layers.%.mlp.experts.#.up_proj.weight", "blk.%.ffn_up_exps.weight", GI_HF_NONE},         \
+        {"layers.%.mlp.experts.#.down_proj.weight", "blk.%.ffn_down_exps.weight", GI_HF_NONE},     \
+        {"layers.%.mlp.experts.gate_up_proj", "blk.%.ffn_gate_exps.weight", GI_HF_FIRST_HALF},     \
+        {"layers.%.mlp.experts.gate_up_proj", "blk.%.ffn_up_exps.weight", GI_HF_SECOND_HALF},      \
+        {"layers.%.mlp.experts.down_proj", "blk.%.ffn_down_exps.weight", GI_HF_NONE},              \
+        {"layers.%.mlp.shared_expert_gate.weight", "blk.%.ffn_gate_inp_shexp.weight",              \
+         GI_HF_SQUEEZE},                                                                           \
+        {"layers.%.mlp.shared_expert.gate_proj.weight", "blk.%.ffn_gate_shexp.weight",             \
+         GI_HF_NONE},                                                                              \
+        {"layers.%.mlp.shared_expert.up_proj.weight", "blk.%.ffn_up_shexp.weight", GI_HF_NONE},    \
+    {                                                                                              \
+        "layers.%.mlp.shared_expert.down_proj.weight", "blk.%.ffn_down_shexp.weight", GI_HF_NONE   \
+    }
+
+static const struct gi_hf_row llama_rows[] = {
+    OUTER_ROWS,
+    ATTENTION_ROWS(GI_HF_ROPE_PAIRS_Q, GI_HF_ROPE_PAIRS_K),
+    NETWORK_ROWS,
+};
+static const struct gi_hf_row mixtral_rows[] = {
+    {"layers.%.block_sparse_moe.gate.weight", "blk.%.ffn_gate_inp.weight", GI_HF_NONE},
+    {"layers.%.block_sparse_moe.experts.#.w1.weight", "blk.%.ffn_gate_exps.weight", GI_HF_NONE},
+    {"layers.%.block_sparse_moe.experts.#.w2.weight", "blk.%.ffn_down_exps.weight", GI_HF_NONE},
+    {"layers.%.block_sparse_moe.experts.#.w3.weight", "blk.%.ffn_up_exps.weight", GI_HF_NONE},
+};
+static const struct gi_hf_row qwen_rows[] = {
+    OUTER_ROWS,
+    ATTENTION_ROWS(GI_HF_NONE, GI_HF_NONE),
+    NETWORK_ROWS,
+    EXPERT_ROWS,
+};
+
+static void build_llama(struct gi_hf_build *b)
+{
+    gi_hf_add_decoder(b);
+    GI_HF_ADD_ROWS(b, llama_rows);
+}
+
+static void build_mixtral(struct gi_hf_build *b)
+{
+    build_llama(b);
+    gi_hf_add_u32(b, "expert_count", gi_hf_u32(b, "num_local_experts"));
+    gi_hf_add_u32(b, "expert_used_count", gi_hf_u32(b, "num_experts_per_tok"));
+    GI_HF_ADD_ROWS(b, mixtral_rows);
+}
+
+static void build_qwen(struct gi_hf_build *b)
+{
+    gi_hf_add_decoder(b);
+    GI_HF_ADD_ROWS(b, qwen_rows);
+}
+
+static void build_qwen_moe(struct gi_hf_build *b)
+{
+    build_qwen(b);
+    gi_hf_add_u32(b, "expert_count", gi_hf_u32(b, "num_experts"));
+    gi_hf_add_u32(b, "expert_used_count", gi_hf_u32(b, "num_experts_per_tok"));
+    gi_hf_add_u32(b, "expert_feed_forward_length", gi_hf_u32(b, "moe_intermediate_size"));
+    if (gi_hf_get(b, "shared_expert_intermediate_size")) {
+        gi_hf_add_u32(b, "expert_shared_feed_forward_length",
+                      gi_hf_u32(b, "shared_expert_intermediate_size"));
+    }
+}
+
+const struct gi_hf_family gi_hf_llama_families[] = {
+    {"llama", NULL, "llama", build_llama},           {"mistral", NULL, "llama", build_llama},
+    {"mixtral", NULL, "llama", build_mixtral},       {"qwen2", NULL, "qwen2", build_qwen},
+    {"qwen2_moe", NULL, "qwen2moe", build_qwen_moe}, {"qwen3", NULL, "qwen3", build_qwen},
+    {"qwen3_moe", NULL, "qwen3moe", build_qwen_moe}, {NULL, NULL, NULL, NULL},
+};

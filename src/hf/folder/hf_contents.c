@@ -1,0 +1,90 @@
+#include "hf/folder/hf_contents.h"
+
+#include "base/array.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+// Files by which a folder is known, and what to do with it; the first that matches counts.
+static const struct {
+    const char *pattern;
+    const char *advice;
+} formats[] = {
+    {"adapter_config.json", "a LoRA adapter and no whole model: give the base model with -m and "
+                            "the adapter with --lora"},
+    {"*.gguf", "a folder of GGUF files: name the file"},
+    {"*.onnx", "a folder of ONNX files, which are not supported: use the SafeTensors of the "
+               "original model, or a GGUF file of it"},
+    {"pytorch_model*.bin", "a folder of PyTorch files, which are not supported: save the model as "
+                           "SafeTensors, such as with save_pretrained of transformers"},
+    {"*.pth", "a folder of PyTorch files, which are not supported: convert the model to "
+              "SafeTensors, or use a GGUF file of it"},
+    {"*.pt", "a folder of PyTorch files, which are not supported: convert the model to "
+             "SafeTensors, or use a GGUF file of it"},
+    {"tf_model*.h5", "a folder of TensorFlow files, which are not supported: use the SafeTensors "
+                     "of the model"},
+    {"flax_model*.msgpack", "a folder of Flax files, which are not supported: use the SafeTensors "
+                            "of the model"},
+};
+enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+struct contents {
+    bool has_config, has_tensors;
+    size_t format; // N_FORMATS: none of them
+    char file[256];
+};
+
+static void note_file(struct contents *contents, const char *name)
+{
+    contents->has_config |= strcmp(name, "config.json") == 0;
+    contents->has_tensors |= fnmatch("model*.safetensors", name, 0) == 0 ||
+                             strcmp(name, "model.safetensors.index.json") == 0;
+    for (size_t i = 0; i < contents->format; i++) {
+        if (fnmatch(formats[i].pattern, name, 0) == 0) {
+            contents->format = i;
+            snprintf(contents->file, sizeof(contents->file), "%s", name);
+        }
+    }
+}
+
+static bool read_names(const char *folder, struct contents *contents, struct glinfer_error *err)
+{
+    DIR *dir = opendir(folder);
+    if (!dir) {
+        return errno == ENOMEM
+                   ? gi_error_no_memory(err, sizeof(dir), "a list of files")
+                   : gi_error_set(err,
+                                  errno == ENOENT ? GLINFER_STATUS_NOT_FOUND : GLINFER_STATUS_IO,
+                                  "%s: cannot read the folder: %s", folder, strerror(errno));
+    }
+    for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        note_file(contents, entry->d_name);
+    }
+    closedir(dir);
+    return true;
+}
+
+bool gi_hf_check_contents(const char *folder, struct glinfer_error *err)
+{
+    struct contents contents = {.format = N_FORMATS};
+    if (!read_names(folder, &contents, err)) {
+        return false;
+    }
+    if (contents.has_config && contents.has_tensors) {
+        return true;
+    }
+    if (contents.format < N_FORMATS) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s: is %s (it has %s)", folder,
+                            formats[contents.format].advice, contents.file);
+    }
+    return gi_error_set(err, GLINFER_STATUS_NOT_FOUND,
+                        contents.has_config
+                            ? "%s: has config.json, but no model.safetensors and no "
+                              "model.safetensors.index.json: download the weights, too"
+                            : "%s: is a folder without config.json: a folder of a model has "
+                              "config.json, tokenizer.json and SafeTensors",
+                        folder);
+}

@@ -1,0 +1,189 @@
+// Keys of config.json and pairs of the head.
+#include "hf/hf_build.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool gi_hf_ok(const struct gi_hf_build *b)
+{
+    return b->out->error.status == GLINFER_STATUS_OK;
+}
+
+void gi_hf_fail(struct gi_hf_build *b, enum glinfer_status status, const char *format, ...)
+{
+    char text[800];
+    va_list args;
+    if (!gi_hf_ok(b)) {
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    gi_error_set(&b->out->error, status, "%s: %s", b->folder, text);
+}
+
+//-- look-ups --------------------------------------------------------------------------------------
+
+// Returns the value of one key, whose objects are separated by dots.
+static const cJSON *find_path(const cJSON *object, const char *key, size_t size)
+{
+    char name[64];
+    while (size > 0 && cJSON_IsObject(object)) {
+        const char *dot = memchr(key, '.', size);
+        const size_t n = dot ? (size_t)(dot - key) : size;
+        if (n >= sizeof(name)) {
+            return NULL;
+        }
+        memcpy(name, key, n);
+        name[n] = 0;
+        object = cJSON_GetObjectItemCaseSensitive(object, name);
+        size -= dot ? n + 1 : n;
+        key += dot ? n + 1 : n;
+    }
+    return size == 0 && !cJSON_IsNull(object) ? object : NULL;
+}
+
+const cJSON *gi_hf_get(const struct gi_hf_build *b, const char *key)
+{
+    for (;;) {
+        const size_t size = strcspn(key, "|");
+        const cJSON *value = find_path(b->config, key, size);
+        value = value ? value : find_path(b->root, key, size);
+        if (value || key[size] == 0) {
+            return value;
+        }
+        key += size + 1;
+    }
+}
+
+static const cJSON *get_required(struct gi_hf_build *b, const char *key)
+{
+    const cJSON *value = gi_hf_get(b, key);
+    if (!value) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "config.json: the key %.*s is missing",
+                   (int)strcspn(key, "|"), key);
+    }
+    return value;
+}
+
+static void fail_kind(struct gi_hf_build *b, const char *key, const char *expected)
+{
+    gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "config.json: the key %.*s is invalid, expected %s",
+               (int)strcspn(key, "|"), key, expected);
+}
+
+uint32_t gi_hf_u32_or(struct gi_hf_build *b, const char *key, uint32_t fallback)
+{
+    const cJSON *value = gi_hf_get(b, key);
+    uint64_t n;
+    if (!value || !gi_hf_ok(b)) {
+        return fallback;
+    }
+    if (!gi_hf_json_count(value, &n) || n > UINT32_MAX) {
+        fail_kind(b, key, "a whole number of 0 to 2^32 - 1");
+        return fallback;
+    }
+    return (uint32_t)n;
+}
+
+float gi_hf_f32_or(struct gi_hf_build *b, const char *key, float fallback)
+{
+    const cJSON *value = gi_hf_get(b, key);
+    if (!value || !gi_hf_ok(b)) {
+        return fallback;
+    }
+    if (!cJSON_IsNumber(value)) {
+        fail_kind(b, key, "a number");
+        return fallback;
+    }
+    return (float)value->valuedouble;
+}
+
+bool gi_hf_bool_or(struct gi_hf_build *b, const char *key, bool fallback)
+{
+    const cJSON *value = gi_hf_get(b, key);
+    if (!value || !gi_hf_ok(b)) {
+        return fallback;
+    }
+    if (!cJSON_IsBool(value)) {
+        fail_kind(b, key, "true or false");
+        return fallback;
+    }
+    return cJSON_IsTrue(value);
+}
+
+const char *gi_hf_text_or(struct gi_hf_build *b, const char *key, const char *fallback)
+{
+    const cJSON *value = gi_hf_get(b, key);
+    if (!value || !gi_hf_ok(b)) {
+        return fallback;
+    }
+    if (!cJSON_IsString(value)) {
+        fail_kind(b, key, "a text");
+        return fallback;
+    }
+    return value->valuestring;
+}
+
+uint32_t gi_hf_u32(struct gi_hf_build *b, const char *key)
+{
+    return get_required(b, key) ? gi_hf_u32_or(b, key, 0) : 0;
+}
+
+float gi_hf_f32(struct gi_hf_build *b, const char *key)
+{
+    return get_required(b, key) ? gi_hf_f32_or(b, key, 0) : 0;
+}
+
+//-- pairs -----------------------------------------------------------------------------------------
+
+enum { KEY_SIZE = 128 };
+
+static const char *make_key(const struct gi_hf_build *b, const char *name, char key[KEY_SIZE])
+{
+    snprintf(key, KEY_SIZE, "%s.%s", b->arch, name);
+    return key;
+}
+
+void gi_hf_add_u32(struct gi_hf_build *b, const char *key, uint32_t value)
+{
+    char buffer[KEY_SIZE];
+    gi_gguf_add_u32(b->out, make_key(b, key, buffer), value);
+}
+
+void gi_hf_add_f32(struct gi_hf_build *b, const char *key, float value)
+{
+    char buffer[KEY_SIZE];
+    gi_gguf_add_f32(b->out, make_key(b, key, buffer), value);
+}
+
+void gi_hf_add_bool(struct gi_hf_build *b, const char *key, bool value)
+{
+    char buffer[KEY_SIZE];
+    gi_gguf_add_bool(b->out, make_key(b, key, buffer), value);
+}
+
+void gi_hf_add_text(struct gi_hf_build *b, const char *key, const char *value)
+{
+    char buffer[KEY_SIZE];
+    gi_gguf_add_string(b->out, make_key(b, key, buffer), value, strlen(value));
+}
+
+void gi_hf_add_u32s(struct gi_hf_build *b, const char *key, const uint32_t *values, size_t n)
+{
+    char buffer[KEY_SIZE];
+    gi_gguf_add_u32s(b->out, make_key(b, key, buffer), values, n);
+}
+
+void gi_hf_add_f32s(struct gi_hf_build *b, const char *key, const float *values, size_t n)
+{
+    char buffer[KEY_SIZE];
+    gi_gguf_add_f32s(b->out, make_key(b, key, buffer), values, n);
+}
+
+void gi_hf_add_bools(struct gi_hf_build *b, const char *key, const bool *values, size_t n)
+{
+    char buffer[KEY_SIZE];
+    gi_gguf_add_bools(b->out, make_key(b, key, buffer), values, n);
+}

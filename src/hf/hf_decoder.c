@@ -1,0 +1,105 @@
+// Pairs that most decoders have, and the scaling of RoPE.
+#include "hf/hf_build.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROPE(key) "rope_parameters." key "|rope_scaling." key
+
+static uint32_t find_head_dim(struct gi_hf_build *b)
+{
+    const uint32_t n_head = gi_hf_u32(b, "num_attention_heads|n_heads|n_head");
+    const uint32_t n_embd = gi_hf_u32(b, "hidden_size|n_embd|dim");
+    return gi_hf_u32_or(b, "head_dim", n_head > 0 ? n_embd / n_head : 0);
+}
+
+// Adds the divisors of frequencies of Llama 3.1: long waves are stretched, short ones are kept.
+//   transformers, modeling_rope_utils.py, _compute_llama3_parameters
+static void add_llama3_factors(struct gi_hf_build *b, uint32_t head_dim)
+{
+    enum { MAX_HEAD_DIM = 1024 };
+    float factors[MAX_HEAD_DIM / 2];
+    const double pi = 3.14159265358979323846;
+    const double base = (double)gi_hf_f32_or(b, "rope_theta|" ROPE("rope_theta"), 10000.0f);
+    const double factor = (double)gi_hf_f32_or(b, ROPE("factor"), 8.0f);
+    const double low = (double)gi_hf_f32_or(b, ROPE("low_freq_factor"), 1.0f);
+    const double high = (double)gi_hf_f32_or(b, ROPE("high_freq_factor"), 4.0f);
+    const double n_ctx = gi_hf_u32_or(b, ROPE("original_max_position_embeddings"), 8192);
+    if (head_dim > MAX_HEAD_DIM || low == high) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
+                   "config.json: invalid head_dim or factors of rope_scaling");
+        return;
+    }
+    for (uint32_t i = 0; i < head_dim / 2; i++) {
+        const double wave = 2.0 * pi * pow(base, 2.0 * i / head_dim);
+        const double smooth = (n_ctx / wave - low) / (high - low);
+        factors[i] = wave < n_ctx / high  ? 1.0f
+                     : wave > n_ctx / low ? (float)factor
+                                          : (float)(1.0 / ((1.0 - smooth) / factor + smooth));
+    }
+    gi_hf_add_values(b, "rope_freqs.weight", factors, head_dim / 2);
+}
+
+static void add_yarn(struct gi_hf_build *b)
+{
+    gi_hf_add_text(b, "rope.scaling.type", "yarn");
+    gi_hf_add_f32(b, "rope.scaling.factor", gi_hf_f32(b, ROPE("factor")));
+    gi_hf_add_u32(b, "rope.scaling.original_context_length",
+                  gi_hf_u32(b, ROPE("original_max_position_embeddings")));
+    if (gi_hf_get(b, ROPE("attention_factor"))) {
+        gi_hf_add_f32(b, "rope.scaling.yarn_attn_factor", gi_hf_f32(b, ROPE("attention_factor")));
+    }
+    if (gi_hf_get(b, ROPE("beta_fast"))) {
+        gi_hf_add_f32(b, "rope.scaling.yarn_beta_fast", gi_hf_f32(b, ROPE("beta_fast")));
+    }
+    if (gi_hf_get(b, ROPE("beta_slow"))) {
+        gi_hf_add_f32(b, "rope.scaling.yarn_beta_slow", gi_hf_f32(b, ROPE("beta_slow")));
+    }
+}
+
+static void add_rope(struct gi_hf_build *b, uint32_t head_dim)
+{
+    const char *type = gi_hf_text_or(b, ROPE("rope_type") "|rope_scaling.type", "default");
+    gi_hf_add_f32(b, "rope.freq_base", gi_hf_f32_or(b, "rope_theta|" ROPE("rope_theta"), 10000.0f));
+    if (strcmp(type, "linear") == 0) {
+        gi_hf_add_text(b, "rope.scaling.type", type);
+        gi_hf_add_f32(b, "rope.scaling.factor", gi_hf_f32(b, ROPE("factor")));
+    } else if (strcmp(type, "yarn") == 0) {
+        add_yarn(b);
+    } else if (strcmp(type, "llama3") == 0) {
+        add_llama3_factors(b, head_dim);
+    } else if (strcmp(type, "default") != 0 && strcmp(type, "longrope") != 0 &&
+               strcmp(type, "su") != 0) { // the last two belong to a family
+        gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
+                   "config.json: the RoPE scaling \"%s\" is not supported, only default, linear, "
+                   "yarn, llama3 and longrope",
+                   type);
+    }
+}
+
+void gi_hf_add_decoder(struct gi_hf_build *b)
+{
+    const uint32_t head_dim = find_head_dim(b);
+    const uint32_t n_head = gi_hf_u32(b, "num_attention_heads|n_heads|n_head");
+    gi_hf_add_u32(b, "block_count", gi_hf_u32(b, "num_hidden_layers|n_layer|n_layers"));
+    gi_hf_add_u32(b, "context_length",
+                  gi_hf_u32(b, "max_position_embeddings|n_positions|max_sequence_length"));
+    gi_hf_add_u32(b, "embedding_length", gi_hf_u32(b, "hidden_size|n_embd|dim"));
+    if (gi_hf_get(b, "intermediate_size|hidden_dim|n_inner")) {
+        gi_hf_add_u32(b, "feed_forward_length",
+                      gi_hf_u32(b, "intermediate_size|hidden_dim|n_inner"));
+    }
+    gi_hf_add_u32(b, "attention.head_count", n_head);
+    gi_hf_add_u32(b, "attention.head_count_kv",
+                  gi_hf_u32_or(b, "num_key_value_heads|n_kv_heads", n_head));
+    gi_hf_add_u32(b, "attention.key_length", head_dim);
+    gi_hf_add_u32(b, "attention.value_length", head_dim);
+    gi_hf_add_f32(b, "attention.layer_norm_rms_epsilon",
+                  gi_hf_f32_or(b, "rms_norm_eps|norm_epsilon|norm_eps", 1e-6f));
+    gi_hf_add_u32(b, "vocab_size", gi_hf_u32(b, "vocab_size"));
+    gi_hf_add_u32(
+        b, "rope.dimension_count",
+        (uint32_t)((float)head_dim *
+                   gi_hf_f32_or(b, "partial_rotary_factor|" ROPE("partial_rotary_factor"), 1.0f)));
+    add_rope(b, head_dim);
+}

@@ -1,0 +1,63 @@
+// The rows of the folder that the tensors of a head are made from. Private to this folder.
+#pragma once
+
+#include "hf/hf_build.h"
+
+// A tensor of the folder under the name that rows of families give it.
+struct gi_hf_name {
+    const char *name; // within that of the tensor
+    const struct gi_safetensor *tensor;
+    bool is_used;
+};
+
+// Rows [begin, begin + n_rows) of a tensor, which are rows [first, first + n_rows) of all that a
+// tensor of the head is made from.
+struct gi_hf_rows {
+    const struct gi_safetensor *tensor;
+    uint64_t begin, n_rows, first;
+    uint64_t row_size; // bytes in the file
+};
+
+// One tensor of the head: matrices of n_rows rows, each from rows of a matrix of n_source_rows.
+struct gi_hf_source {
+    enum gi_hf_change change;
+    const struct gi_ggml_type_info *type;
+    uint64_t n_cols;                // elements of a row
+    uint64_t n_rows, n_source_rows; // of one matrix
+    uint64_t head_rows;             // of ROPE_PAIRS
+    size_t first, n;                // in gi_hf_sources.rows; n 0: values of its own
+    size_t values;                  // in gi_hf_sources.values
+};
+
+struct gi_hf_sources {
+    struct gi_hf_name *names; // n_names, sorted, owned
+    size_t n_names;
+    struct {
+        struct gi_hf_rows *data;
+        size_t count, capacity;
+    } rows;
+    struct {
+        struct gi_hf_source *data; // in the order of the head
+        size_t count, capacity;
+    } tensors;
+    struct {
+        float *data;
+        size_t count, capacity;
+    } values;
+};
+
+// Collects the names of the folder. Fails with BAD_FILE (two tensors under one name), NO_MEMORY.
+bool gi_hf_sources_init(struct gi_hf_sources *sources, const struct gi_safetensors *files,
+                        struct glinfer_error *err);
+// Accepts all-zero.
+void gi_hf_sources_finish(struct gi_hf_sources *sources);
+// Returns NULL if there is no tensor of that name.
+struct gi_hf_name *gi_hf_sources_find(const struct gi_hf_sources *sources, const char *name);
+// Keeps an error that names the first tensor that nothing uses, if there is one.
+void gi_hf_check_used(struct gi_hf_build *b);
+
+// Reads bytes [offset, offset + size) of a tensor of the head. May be called by several threads at
+// a time. Fails as gi_safetensors_read does, and with NO_MEMORY.
+bool gi_hf_source_read(const struct gi_hf_sources *sources, const struct gi_safetensors *files,
+                       size_t tensor, uint64_t offset, size_t size, void *out,
+                       struct glinfer_error *err);
