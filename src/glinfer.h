@@ -293,7 +293,8 @@ struct glinfer_source {
     const char *name; // name in messages; NULL: the path, or the kind
     const char *path; // PATH; opened again by glinfer_device_recover. For a model in several
                       // files, such as m-00001-of-00003.gguf, any of them; the others are in
-                      // the same folder
+                      // the same folder. Or a folder with config.json, tokenizer.json and
+                      // SafeTensors
     int fd;           // FD: a regular file; duplicated for the model's lifetime, read with pread
     uint64_t offset;  // PATH, FD: bytes before the GGUF file
     uint64_t length;  // bytes; 0 with PATH and FD: to the end of the file
@@ -302,6 +303,9 @@ struct glinfer_source {
     void *user;
     bool is_transient; // MEMORY, READER: valid only during the call; glinfer_device_recover then
                        // fails with UNSUPPORTED
+    // PATH of a folder of SafeTensors: type of its large matrices on the GPU, "q8_0", "q5_1",
+    // "q5_0", "q4_1", "q4_0", "f16", "bf16", or "none" for that of the files; NULL: "q8_0"
+    const char *quantize;
 };
 
 static inline void glinfer_source_init(struct glinfer_source *source)
@@ -323,7 +327,8 @@ enum glinfer_pooling {
 
 struct glinfer_model_params {
     size_t struct_size;
-    const char *path; // a GGUF file; for a model in several files any of them
+    const char *path; // a GGUF file, for a model in several files any of them; or a folder with
+                      // config.json, tokenizer.json and SafeTensors
     // Maximum number of bytes for weights, cache and scratch; 0: unlimited. A software renderer
     // also observes the process's address space (ulimit -v) and its cgroup.
     uint64_t mem_budget;
@@ -337,6 +342,7 @@ struct glinfer_model_params {
     // Sessions of glinfer_sessions_create that the budget includes, or texts that a transcription
     // decodes together: its beam_size or, if that is larger, its best_of; 0: 1
     uint32_t n_sessions;
+    const char *quantize; // of a folder at path, as in glinfer_source; NULL: "q8_0"
 };
 
 static inline void glinfer_model_params_init(struct glinfer_model_params *params)

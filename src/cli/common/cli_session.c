@@ -79,6 +79,8 @@ bool cli_parse_template_file(const char *path, void *field, char *why, size_t si
 }
 
 const char *const cli_thinkings[] = {"auto", "on", "off", NULL};
+const char *const cli_quantize_types[] = {"q8_0", "q5_1", "q5_0", "q4_1", "q4_0",
+                                          "f16",  "bf16", "none", NULL};
 
 bool cli_parse_variables(const char *text, void *field, char *why, size_t size)
 {
@@ -123,6 +125,7 @@ void cli_session_params(const struct cli_session_flags *flags, const char *path,
     glinfer_model_params_init(params);
     params->path = path;
     params->chat_template = flags->chat_template;
+    params->quantize = cli_quantize_types[flags->quantize];
     params->mem_budget = flags->mem_budget;
     params->n_ctx = (uint32_t)flags->n_ctx;
     params->type_k = (enum glinfer_cache_type)flags->type_k;

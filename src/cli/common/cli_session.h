@@ -14,13 +14,15 @@ enum cli_thinking {
     CLI_THINKING_ON,
     CLI_THINKING_OFF,
 };
-extern const char *const cli_thinkings[]; // auto, on, off
+extern const char *const cli_thinkings[];      // auto, on, off
+extern const char *const cli_quantize_types[]; // as struct glinfer_source has them, q8_0 first
 
 struct cli_session_flags {
     struct cli_device_flags device;
     struct cli_hub_flags hub;
     const char *model;
     const char *chat_template; // NULL: the file's own
+    int quantize;              // of cli_quantize_types
     const char *variables;     // of the chat template, a JSON object; NULL: none
     int reasoning;             // enum cli_thinking
     uint64_t mem_budget;
@@ -35,9 +37,15 @@ struct cli_session_flags {
 #define CLI_CACHE_HELP "f16 (default), f32, q8_0 or q4_0 (q4_0 hurts small models)"
 
 // Rows of a flag table for settings with a field `session` of the type above.
-#define CLI_MODEL_FLAGS CLI_ANY_MODEL_FLAGS("a GGUF file, or the name of a model (required)")
+#define CLI_MODEL_FLAGS                                                                            \
+    CLI_ANY_MODEL_FLAGS("a GGUF file, a folder of SafeTensors, or the name of a model (required)")
+#define CLI_QUANTIZE_FLAG(field)                                                                   \
+    CLI_CHOICE(field, cli_quantize_types, "--quantize", "TYPE",                                    \
+               "type of the large matrices of a folder of SafeTensors: q8_0 (default), q5_1, "     \
+               "q5_0, q4_1, q4_0, f16, bf16, or none for that of the files")
 #define CLI_ANY_MODEL_FLAGS(help)                                                                  \
     CLI_TEXT(session.model, "-m, --model", "FILE", help), CLI_HUB_FLAGS, CLI_DEVICE_FLAGS,         \
+        CLI_QUANTIZE_FLAG(session.quantize),                                                       \
         CLI_SIZE(session.mem_budget, "--mem-budget", "SIZE",                                       \
                  "memory for weights, cache and scratch, such as 300M or 1.5G: refuse a model "    \
                  "that needs more"),                                                               \

@@ -27,20 +27,14 @@ static bool find_in_folder(const char *path, const char *ending, char name[256])
     return is_found;
 }
 
-static bool refuse_folder(const char *path)
+static bool check_folder(const char *path)
 {
     char name[256];
     if (find_in_folder(path, ".gguf", name)) {
         return cli_fail(CLI_EXIT_FAILED, "%s is a folder; a GGUF file is in it: -m %s/%s", path,
                         path, name);
     }
-    if (find_in_folder(path, ".safetensors", name)) {
-        return cli_fail(CLI_EXIT_FAILED,
-                        "%s is a folder with safetensors, which glinfer does not read: pull a GGUF "
-                        "of the model (hf:USER/REPO), or convert it with llama.cpp",
-                        path);
-    }
-    return cli_fail(CLI_EXIT_FAILED, "%s is a folder; -m takes a GGUF file", path);
+    return true; // the library says what else is wrong with a folder
 }
 
 // Returns the format of a file that is not GGUF by its first bytes; NULL: unknown.
@@ -49,7 +43,7 @@ static const char *recognise(const unsigned char *head, size_t size, const char 
     const char *text = (const char *)head;
     const size_t blank = strspn(text, " \t\r\n");
     if (size >= 9 && head[8] == '{' && head[6] == 0 && head[7] == 0) {
-        return "holds safetensors, which glinfer does not read";
+        return "holds SafeTensors alone; give the folder that it lies in with config.json";
     }
     if (memcmp(head, "PK\3\4", 4) == 0 || (head[0] == 0x80 && head[1] <= 5)) {
         return models_ends_with(path, ".zip") ? "is a zip archive"
@@ -81,7 +75,7 @@ static bool check_path(const char *path, const struct stat *state)
 {
     unsigned char head[65] = {0};
     if (S_ISDIR(state->st_mode)) {
-        return refuse_folder(path);
+        return check_folder(path);
     }
     const int file = S_ISREG(state->st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     const ssize_t size = file >= 0 ? read(file, head, sizeof(head) - 1) : 0;

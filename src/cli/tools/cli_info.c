@@ -23,8 +23,10 @@ static const struct cli_flag flags[] = {
     CLI_DEVICE_FLAGS,
     CLI_HEADING("With a model"),
     CLI_TEXT(session.model, "-m, --model", "FILE",
-             "a GGUF file, or the name of a model; nothing is loaded, no device is needed"),
+             "a GGUF file, a folder of SafeTensors, or the name of a model; nothing is loaded, no "
+             "device is needed"),
     CLI_HUB_FLAGS,
+    CLI_QUANTIZE_FLAG(session.quantize),
     CLI_INT(session.n_ctx, 0, 1 << 24, "-c, --ctx-size", "N",
             "context of the memory estimate; 0 (default): the smaller of the model's and 4096"),
     CLI_CHOICE(session.type_k, cli_cache_types, "-ctk, --cache-type-k", "TYPE",

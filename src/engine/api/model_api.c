@@ -13,6 +13,7 @@ static bool take_params(struct glinfer_model_params *own, struct glinfer_source 
     }
     if (!own->source) {
         *source = *GI_SOURCE_PATH(own->path);
+        source->quantize = own->quantize;
         return GI_CHECK(err, GI_SET(own->path));
     }
     *source = (struct glinfer_source){.struct_size = sizeof(*source)};

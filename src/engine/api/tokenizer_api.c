@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "engine/model/model.h"
 #include "engine/model/vocab.h"
+#include "hf/folder/hf_folder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 static struct glinfer_tokenizer *load_tokenizer(const struct glinfer_source *source,
                                                 struct glinfer_error *err)
 {
-    struct gi_gguf *gguf = gi_gguf_open(source, err);
+    struct gi_gguf *gguf = gi_hf_open_source(source, err);
     if (!gguf) {
         return NULL;
     }

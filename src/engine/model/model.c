@@ -10,6 +10,7 @@
 #include "gpu/memory/large_pages.h"
 #include "gpu/memory/unbind.h"
 #include "grammar/grammar_vocab.h"
+#include "hf/folder/hf_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +115,7 @@ bool gi_model_inspect(const struct glinfer_source *source,
                       struct glinfer_error *err)
 {
     struct glinfer_error tokenizer_err = {0};
-    struct gi_gguf *gguf = gi_gguf_open(source, err);
+    struct gi_gguf *gguf = gi_hf_open_source(source, err);
     if (!gguf) {
         return false;
     }
@@ -291,7 +292,7 @@ static bool load_source(struct glinfer_model *model, const struct glinfer_source
                         const struct glinfer_model_params *params, struct glinfer_error *err)
 {
     model->device->is_busy = true;
-    struct gi_gguf *gguf = gi_gguf_open(source, err);
+    struct gi_gguf *gguf = gi_hf_open_source(source, err);
     const struct gi_tower *towers = gguf && !model->tower.family ? gi_towers_find(gguf) : NULL;
     model->tower = towers ? towers[GI_TOWER_DECODER] : model->tower;
     const bool ok = gguf && gi_source_keep(&model->source, source, err) &&
@@ -401,7 +402,7 @@ bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress,
 {
     const struct glinfer_model_params params = {.progress = progress, .progress_user = user};
     struct gi_model_plan plan;
-    struct gi_gguf *gguf = gi_gguf_open(&model->source, err);
+    struct gi_gguf *gguf = gi_hf_open_source(&model->source, err);
     bool ok = gguf && check_same(model, gguf, err) && plan_file(model, gguf, &plan, err);
     if (ok) {
         ok = load_weights(model, &plan, &params, err);
