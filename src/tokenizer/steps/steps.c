@@ -30,7 +30,6 @@ struct gi_steps {
     size_t count, marker;
     char *memory; // of the texts
     struct gi_charsmap charsmap;
-    struct gi_regex *grapheme; // or NULL
 };
 
 struct run {
@@ -151,19 +150,18 @@ static bool map_characters(struct run *run, struct gi_text text)
 static bool map_graphemes(struct run *run, const struct gi_step *step, struct gi_text piece)
 {
     enum { SHORT = 6 };
-    struct span_search search = {.piece = piece};
-    struct gi_span span;
-    bool found = true, is_ok = true;
     (void)step;
-    while (is_ok && (is_ok = next_span(run, run->steps->grapheme, &search, &span, &found)) &&
-           found) {
-        const struct gi_text grapheme = {piece.data + span.begin, span.end - span.begin};
+    while (piece.size > 0) {
+        const struct gi_text grapheme = {piece.data, gi_grapheme_size(piece)};
         struct gi_text replacement;
         const bool is_mapped =
             grapheme.size < SHORT && find_replacement(run, grapheme, &replacement);
-        is_ok = is_mapped ? push(run, replacement) : map_characters(run, grapheme);
+        if (!(is_mapped ? push(run, replacement) : map_characters(run, grapheme))) {
+            return false;
+        }
+        piece = gi_text_from(piece, grapheme.size);
     }
-    return is_ok;
+    return true;
 }
 
 static bool prepend(struct run *run, const struct gi_step *step, struct gi_text piece)
@@ -326,10 +324,6 @@ static bool add_step(struct gi_steps *steps, const struct gi_text texts[GI_TEXTS
             return false;
         }
     }
-    if (step->row->apply == map_graphemes && !steps->grapheme) {
-        steps->grapheme = gi_regex_create(gi_text_of("\\X"), GI_REGEX_OURS, "charsmap", err);
-        return steps->grapheme;
-    }
     if (!step->row->apply && steps->marker == SIZE_MAX) {
         steps->marker = steps->count - 1;
     }
@@ -406,7 +400,6 @@ void gi_steps_destroy(struct gi_steps *steps)
     for (size_t i = 0; i < steps->count; i++) {
         gi_regex_destroy(steps->data[i].regex);
     }
-    gi_regex_destroy(steps->grapheme);
     gi_charsmap_finish(&steps->charsmap);
     free(steps->memory);
     free(steps);

@@ -165,6 +165,24 @@ bool gi_lower_push(struct gi_text text, struct gi_bytes *out, struct glinfer_err
     return is_ok;
 }
 
+size_t gi_grapheme_size(struct gi_text text)
+{
+    size_t offset = 0;
+    utf8proc_int32_t state = 0;
+    uint32_t before = gi_utf8_next(text.data, text.size, &offset);
+    while (offset < text.size) {
+        size_t end = offset;
+        const uint32_t code = gi_utf8_next(text.data, text.size, &end);
+        if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)before, (utf8proc_int32_t)code,
+                                             &state)) {
+            break;
+        }
+        before = code;
+        offset = end;
+    }
+    return offset;
+}
+
 bool gi_is_unicode_space(uint32_t code)
 {
     return (code >= 0x09 && code <= 0x0d) || code == ' ' || code == 0x85 || code == 0xa0 ||

@@ -20,6 +20,9 @@ bool gi_form_push(enum gi_unicode_form form, struct gi_text text, struct gi_byte
 // Appends a text with each character in lower case. Fails with NO_MEMORY.
 bool gi_lower_push(struct gi_text text, struct gi_bytes *out, struct glinfer_error *err);
 
+// Returns the bytes of the grapheme at the front of a text that is not empty (Unicode Standard
+// Annex 29).
+size_t gi_grapheme_size(struct gi_text text);
 // Returns true for Unicode's White_Space.
 bool gi_is_unicode_space(uint32_t code);
 // Returns true for what a word is made of: letters, marks, decimal digits, connecting punctuation.

@@ -95,8 +95,13 @@ static void *create_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *v
             bpe->byte_ids[byte] = vocab->unk;
         }
     }
-    snprintf(tokenizer->name, sizeof(tokenizer->name), "gpt2/%s",
-             bpe->pretokenizer ? gi_pretokenizer_name(bpe->pretokenizer) : "steps");
+    const bool is_named = vocab->pre.size > 0 && vocab->pre.size < 32;
+    snprintf(tokenizer->name, sizeof(tokenizer->name), "gpt2/%.*s",
+             is_named ? (int)vocab->pre.size : 5, is_named ? vocab->pre.data : "steps");
+    if (bpe->pretokenizer) {
+        snprintf(tokenizer->name, sizeof(tokenizer->name), "gpt2/%s",
+                 gi_pretokenizer_name(bpe->pretokenizer));
+    }
     tokenizer->is_bos_added = bpe->pretokenizer && gi_pretokenizer_adds_bos(bpe->pretokenizer);
     return bpe;
 }

@@ -104,6 +104,16 @@ static uint32_t fold(uint32_t code)
 
 //-- words -----------------------------------------------------------------------------------------
 
+// Returns true for a token that a tokenizer.json spells otherwise: a control token, or one that
+// begins a word but stands within one, where the text has U+2581 itself.
+static bool is_hidden(const struct gi_tokenizer *tokenizer, int32_t id, bool is_within)
+{
+    return id >= 0 && tokenizer->rules &&
+           (gi_tokenizer_is_control(tokenizer, id) ||
+            (is_within && gi_text_begins(gi_text_list_at(&tokenizer->texts, (size_t)id),
+                                         (struct gi_text){SPACE, SPACE_SIZE})));
+}
+
 // Appends the tokens of a word, which has the space in front.
 static void push_word(struct gi_encoder *encoder, struct gi_text word)
 {
@@ -116,9 +126,7 @@ static void push_word(struct gi_encoder *encoder, struct gi_text word)
         int32_t id = GI_NO_TOKEN;
         for (; size > 0 && id == GI_NO_TOKEN; size -= id == GI_NO_TOKEN) {
             id = gi_text_map_find(ids, (struct gi_text){word.data + begin, size});
-            const bool is_hidden =
-                encoder->tokenizer->rules && gi_tokenizer_is_control(encoder->tokenizer, id);
-            id = is_hidden ? GI_NO_TOKEN : id;
+            id = is_hidden(encoder->tokenizer, id, begin > 0) ? GI_NO_TOKEN : id;
         }
         if (id == GI_NO_TOKEN) {
             encoder->ids->count = n_before;
