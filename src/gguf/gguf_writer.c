@@ -121,6 +121,12 @@ void gi_gguf_add_strings(struct gi_gguf_writer *w, const char *key,
     }
 }
 
+void gi_gguf_add_u8s(struct gi_gguf_writer *w, const char *key, const uint8_t *values, size_t n)
+{
+    write_array(w, key, GI_GGUF_KIND_U8, n);
+    write_bytes(w, &w->pairs, values, n);
+}
+
 void gi_gguf_add_u32s(struct gi_gguf_writer *w, const char *key, const uint32_t *values, size_t n)
 {
     write_array(w, key, GI_GGUF_KIND_U32, n);

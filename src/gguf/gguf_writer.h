@@ -31,6 +31,7 @@ void gi_gguf_add_string(struct gi_gguf_writer *w, const char *key, const char *d
 // Add a pair whose value is an array of n elements.
 void gi_gguf_add_strings(struct gi_gguf_writer *w, const char *key,
                          const struct gi_gguf_string *strings, size_t n);
+void gi_gguf_add_u8s(struct gi_gguf_writer *w, const char *key, const uint8_t *values, size_t n);
 void gi_gguf_add_u32s(struct gi_gguf_writer *w, const char *key, const uint32_t *values, size_t n);
 void gi_gguf_add_i32s(struct gi_gguf_writer *w, const char *key, const int32_t *values, size_t n);
 void gi_gguf_add_f32s(struct gi_gguf_writer *w, const char *key, const float *values, size_t n);

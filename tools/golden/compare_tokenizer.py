@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Compares token ids with llama.cpp's, over random texts and conversations.
+"""Compares token ids with llama.cpp's, or a folder's with those of the tokenizers library, over random texts.
 
-usage: compare_tokenizer.py MODEL.gguf [--program tokenize_lines] [--count N] [--seed S] [--chats N]
+usage: compare_tokenizer.py MODEL [--program tokenize_lines] [--count N] [--seed S] [--chats N]
                             [--golden OUT.golden]
 
-MODEL may hold a vocabulary alone; conversations need a whole model. --program is the test program
+MODEL is a GGUF file or a folder of Hugging Face. A file may hold a vocabulary alone; conversations, which are compared
+of files only, need a whole model. --program is the test program
 tests/golden/tokenize_lines. With --golden the texts and ids of the reference are written as a golden
 file, and nothing is compared. Exits with 1 if any ids differ.
 
 The reference is the llama.cpp in PyPI's xllamacpp 2026.10.11549: texts go through its llama_tokenize,
-conversations through its server's /apply-template, which runs the file's own Jinja.
+conversations through its server's /apply-template, which runs the file's own Jinja. That of a folder is PyPI's
+tokenizers 0.23.3: texts are UTF-8, and their special tokens are found.
 """
 
 import argparse
@@ -18,13 +20,17 @@ import hashlib
 import json
 import pathlib
 import random
-import re
 import struct
 import subprocess
 import sys
 import urllib.request
 
-import xllamacpp
+from random_texts import one_script, random_text, whitespace, words
+
+try:
+    import xllamacpp
+except ImportError:  # is not needed for folders
+    xllamacpp = None
 
 VERSION = "2026.10.11549"
 NO_BOS, NO_SPECIAL = 1, 2
@@ -42,8 +48,8 @@ class Reference:
     """llama.cpp's tokenizer for one GGUF file."""
 
     def __init__(self, model):
-        if xllamacpp.__version__ != VERSION:
-            sys.exit(f"xllamacpp is {xllamacpp.__version__}, expected {VERSION}")
+        if not xllamacpp or xllamacpp.__version__ != VERSION:
+            sys.exit(f"xllamacpp {VERSION} is needed")
         lib = ctypes.CDLL(xllamacpp.xllamacpp.__file__)
         lib.llama_model_default_params.restype = Params
         lib.llama_model_load_from_file.restype = ctypes.c_void_p
@@ -76,6 +82,25 @@ class Reference:
         if n < 0:
             sys.exit(f"the reference wants room for {-n} ids of {len(text)} bytes")
         return ids[:n]
+
+
+class FolderReference:
+    """The tokenizers library for one folder."""
+
+    def __init__(self, folder):
+        import tokenizers
+        self.tokenizer = tokenizers.Tokenizer.from_file(str(pathlib.Path(folder) / "tokenizer.json"))
+
+    def token_texts(self):
+        return sorted(text.encode() for text in self.tokenizer.get_vocab())
+
+    def tokenize(self, text, flags):
+        return self.tokenizer.encode(text.decode(), add_special_tokens=not flags & NO_BOS).ids
+
+    @staticmethod
+    def fit(text, flags):
+        """A text and flags that the library can take."""
+        return text.decode("utf-8", "replace").encode(), flags & NO_BOS
 
 
 def random_chat(rng):
@@ -148,9 +173,14 @@ def main():
     args = parser.parse_args()
 
     rng = random.Random(args.seed)
-    reference = Reference(args.model)
+    is_folder = pathlib.Path(args.model).is_dir()
+    if is_folder and (args.chats or args.golden):
+        sys.exit("--chats and --golden need a GGUF file")
+    reference = (FolderReference if is_folder else Reference)(args.model)
     tokens = reference.token_texts()
     texts = [(b"", 0), (b"", 3)] + [(random_text(rng, tokens), rng.randrange(4)) for _ in range(args.count - 2)]
+    if is_folder:
+        texts = [FolderReference.fit(*text) for text in texts]
     chats = [random_chat(rng) for _ in range(args.chats)]
     expected = [reference.tokenize(text, flags) for text, flags in texts]
     if chats:

@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """Writes small tokenizers of every kind as folders of Hugging Face, and the ids that the tokenizers library gives.
 
-usage: make_tokenizers.py OUT [--only NAME] [--count N] [--seed S]
+usage: make_tokenizers.py OUT [--only NAME] [--count N] [--seed S] [--train] [--weights]
 
 OUT/NAME/ gets tokenizer.json, tokenizer_config.json and expected.golden, whose lines tests/golden/tokenizer_golden_test.c
-describes. The tests' are in tests/golden/data/tokenizers. Vocabularies are trained on the texts below, so the same
-versions give the same bytes. Needs PyPI tokenizers 0.23.3, numpy and gguf.
+describes; with --weights also a Llama of one layer, so that programs open the folder. The tests' are in
+tests/golden/data/tokenizers. A tokenizer.json that is there is kept, for the same ids; with --train, or without one, it is
+trained on the texts below, which breaks ties by chance. Needs PyPI tokenizers 0.23.3, numpy and gguf.
 """
 
 import argparse
-import base64
 import json
 import pathlib
 import random
+import struct
 import sys
 
+import numpy
 import tokenizers
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
@@ -49,6 +51,9 @@ https://example.org/path?query=value&other=1#fragment user@example.org /usr/loca
 
 and empty ones\r\nwith other line ends\r\n
 """.splitlines(keepends=True)
+
+# Texts that were cut otherwise before: graphemes, the mark of spaces in a word.
+MORE_TEXTS = ["\u00a9\u00ae\u2122\U0001f600\U0001f600e\u0301", "a\u00bd\u2581the \u2581the", "\u1100\u1161\u11a8 \u212b"]
 
 CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 WORD = r"[^\r\n\p{L}\p{N}]?\p{L}+"
@@ -134,10 +139,7 @@ def unigram(normalizer, pre_tokenizer, names, tokens, template, unk, size=500, b
     trained.train_from_iterator(TEXTS, trainers.UnigramTrainer(vocab_size=size, unk_token="<unk>", special_tokens=names,
                                                                show_progress=False))
     vocab = json.loads(trained.to_str())["model"]["vocab"]
-    vocab = [(text, round(score, 4)) for text, score in vocab]
-    # Scores are floats in files; these are, exactly.
-    import numpy
-    vocab = [(text, float(numpy.float32(score))) for text, score in vocab]
+    vocab = [(text, float(numpy.float32(round(score, 4)))) for text, score in vocab]  # GGUF has floats
     if byte_fallback:
         vocab += [(text, 0.0) for text in BYTES]
     made = Tokenizer(models.Unigram(vocab, unk_id=names.index(unk), byte_fallback=byte_fallback))
@@ -226,9 +228,9 @@ KINDS = {
 
 
 def texts_for(made, rng, count):
-    tokens = [token.encode() for token in made.get_vocab()] + [b" "]
+    tokens = sorted(token.encode() for token in made.get_vocab()) + [b" "]
     texts = [random_text(rng, tokens).decode("utf-8", "replace") for _ in range(count)]
-    return ["", *(text for line in TEXTS for text in [line.strip("\n")] if line.strip()), *texts]
+    return ["", *(line.strip("\n") for line in TEXTS if line.strip()), *MORE_TEXTS, *texts]
 
 
 def write_golden(path, made, rng, count):
@@ -239,12 +241,34 @@ def write_golden(path, made, rng, count):
             out.write(" ".join(["text", str(i % 2), text.encode().hex() or "-"] + [str(id) for id in ids]) + "\n")
 
 
+def write_weights(folder, n_vocab):
+    """A model of zeros: config.json and model.safetensors."""
+    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32, "intermediate_size": 32,
+              "num_hidden_layers": 1, "num_attention_heads": 1, "num_key_value_heads": 1, "rms_norm_eps": 1e-5,
+              "max_position_embeddings": 64, "rope_theta": 10000.0, "tie_word_embeddings": True, "vocab_size": n_vocab}
+    square = [f"layers.0.{name}_proj.weight" for name in
+              ("self_attn.q", "self_attn.k", "self_attn.v", "self_attn.o", "mlp.gate", "mlp.up", "mlp.down")]
+    shapes = {"embed_tokens.weight": [n_vocab, 32], **{name: [32, 32] for name in square},
+              **{f"{name}.weight": [32] for name in
+                 ("norm", "layers.0.input_layernorm", "layers.0.post_attention_layernorm")}}
+    header, size = {}, 0
+    for name, shape in shapes.items():
+        end = size + 4 * int(numpy.prod(shape))
+        header["model." + name] = {"dtype": "F32", "shape": shape, "data_offsets": [size, end]}
+        size = end
+    head = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(head)) + head + bytes(size))
+    (folder / "config.json").write_text(json.dumps(config) + "\n", encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--only")
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--train", action="store_true")
+    parser.add_argument("--weights", action="store_true")
     args = parser.parse_args()
     if tokenizers.__version__ != VERSION:
         sys.exit(f"tokenizers is {tokenizers.__version__}, expected {VERSION}")
@@ -253,11 +277,15 @@ def main():
             continue
         folder = args.out / name
         folder.mkdir(parents=True, exist_ok=True)
-        made = make()
-        (folder / "tokenizer.json").write_text(made.to_str(pretty=False) + "\n", encoding="utf-8")
+        file = folder / "tokenizer.json"
+        if args.train or not file.exists():
+            file.write_text(make().to_str(pretty=False) + "\n", encoding="utf-8")
+        made = Tokenizer.from_file(str(file))
         config = {"bos_token": bos, "eos_token": {"content": eos}}
         (folder / "tokenizer_config.json").write_text(json.dumps(config) + "\n", encoding="utf-8")
         write_golden(folder / "expected.golden", made, random.Random(args.seed), args.count)
+        if args.weights:
+            write_weights(folder, max(made.get_vocab().values()) + 1)
 
 
 if __name__ == "__main__":

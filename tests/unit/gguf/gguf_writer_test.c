@@ -40,6 +40,7 @@ static void write_all(struct gi_gguf_writer *w)
     gi_gguf_add_f32(w, "t.f32", -0.5f);
     gi_gguf_add_bool(w, "t.bool", true);
     gi_gguf_add_strings(w, "t.strings", strings, 3);
+    gi_gguf_add_u8s(w, "t.u8s", (const uint8_t[]){7, 255}, 2);
     gi_gguf_add_u32s(w, "t.u32s", (const uint32_t[]){1, 2, 3}, 3);
     gi_gguf_add_i32s(w, "t.i32s", (const int32_t[]){-1, 2}, 2);
     gi_gguf_add_f32s(w, "t.f32s", (const float[]){0.25f}, 1);
@@ -68,6 +69,9 @@ TEST(a_composed_model_has_what_was_written)
     assert_true(gi_gguf_get_array(gguf, "t.strings", GI_GGUF_KIND_STRING, &array, NULL));
     assert_int_equal(array.count, 3);
     assert_memory_equal(array.strings[2].data, "b\0c", 3);
+    assert_true(gi_gguf_get_array(gguf, "t.u8s", GI_GGUF_KIND_U8, &array, NULL));
+    assert_int_equal(array.count, 2);
+    assert_int_equal(array.data[1], 255);
     assert_true(gi_gguf_get_array(gguf, "t.u32s", GI_GGUF_KIND_U32, &array, NULL));
     assert_int_equal(gi_gguf_array_i32(&array, 2), 3);
     assert_true(gi_gguf_get_array(gguf, "t.i32s", GI_GGUF_KIND_I32, &array, NULL));
