@@ -145,17 +145,13 @@ bool gi_source_keep(struct glinfer_source *kept, const struct glinfer_source *fr
     char buffer[32];
     struct gi_file file;
     *kept = *from;
-    kept->name = kept->path = kept->quantize = NULL;
+    kept->name = kept->path = NULL;
     kept->fd = -1;
     kept->name = copy_text(find_name(from, buffer, sizeof(buffer)), err);
     bool ok = kept->name;
     if (ok && from->kind == GLINFER_SOURCE_PATH) {
         kept->path = copy_text(from->path, err);
         ok = kept->path;
-    }
-    if (ok && from->quantize) {
-        kept->quantize = copy_text(from->quantize, err);
-        ok = kept->quantize;
     }
     if (ok && from->kind == GLINFER_SOURCE_FD) {
         ok = gi_file_share(&file, from->fd, kept->name, err);
@@ -174,6 +170,5 @@ void gi_source_drop(struct glinfer_source *kept)
     }
     free((void *)(uintptr_t)kept->name);
     free((void *)(uintptr_t)kept->path);
-    free((void *)(uintptr_t)kept->quantize);
     *kept = (struct glinfer_source){0};
 }

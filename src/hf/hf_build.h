@@ -13,6 +13,7 @@ struct gi_hf_build {
     const char *folder;                 // its path, for messages
     const cJSON *root;                  // config.json
     const cJSON *config;                // its text_config if it has one, else root
+    const cJSON *defaults;              // of the family, for keys that both lack; may be NULL
     const struct gi_safetensors *files; // of the folder
     const char *arch;                   // general.architecture
     enum gi_ggml_type type;             // of large matrices, if `keeps` is false
@@ -29,8 +30,9 @@ void gi_hf_fail(struct gi_hf_build *b, enum glinfer_status status, const char *f
 
 //-- config.json -----------------------------------------------------------------------------------
 
-// Keys are names in b->config, else in b->root; "rope_scaling.factor" is a key of an object. null
-// counts as absent. Of another kind than asked for: BAD_FILE that names the key.
+// Keys are names in b->config, else in b->root, else in the family's defaults;
+// "rope_scaling.factor" is a key of an object. null counts as absent. Of another kind than asked
+// for: BAD_FILE that names the key.
 const cJSON *gi_hf_get(const struct gi_hf_build *b, const char *key); // NULL: absent
 // Fail with BAD_FILE if the key is absent.
 uint32_t gi_hf_u32(struct gi_hf_build *b, const char *key);
@@ -74,6 +76,13 @@ enum gi_hf_change {
     GI_HF_ODD_ROWS,     // rows 1, 3, 5, ...
     GI_HF_FIRST_HALF,   // the first half of the rows of each matrix
     GI_HF_SECOND_HALF,
+    GI_HF_EVEN_COLUMNS, // elements 0, 2, 4, ... of each row
+    GI_HF_ODD_COLUMNS,
+    GI_HF_TRANSPOSE_EVEN, // TRANSPOSE, then EVEN_ROWS
+    GI_HF_TRANSPOSE_ODD,
+    // Columns of linear_num_key_heads groups of heads of linear_value_head_dim columns: the first
+    // head of each group, then the second of each, and so on.
+    GI_HF_HEAD_COLUMNS,
 };
 
 // One tensor of GGUF from one of the folder, or from one of each expert, which are stacked. '%'
@@ -90,6 +99,13 @@ struct gi_hf_row {
 void gi_hf_add_rows(struct gi_hf_build *b, const struct gi_hf_row *rows, size_t n);
 #define GI_HF_ADD_ROWS(b, rows) gi_hf_add_rows(b, rows, sizeof(rows) / sizeof((rows)[0]))
 
+// Adds tensors of experts whose weights are MXFP4: `from` with _blocks and with _scales at its end.
+// A change is one of NONE, EVEN_ROWS and ODD_ROWS.
+void gi_hf_add_packed(struct gi_hf_build *b, const struct gi_hf_row *rows, size_t n);
+
+// Adds a tensor for all layers, the elements of `from` as a matrix with rows of n_cols.
+void gi_hf_add_folded(struct gi_hf_build *b, const struct gi_hf_row *row, uint64_t n_cols);
+
 // Rows [begin, end) of a tensor, by its name without '%' and '#'; 0, 0: all.
 struct gi_hf_piece {
     const char *from;
@@ -103,6 +119,9 @@ void gi_hf_add_joined(struct gi_hf_build *b, const char *to, const struct gi_hf_
 const struct gi_safetensor *gi_hf_find(const struct gi_hf_build *b, const char *name);
 // Adds an f32 tensor of one dimension whose values are given.
 void gi_hf_add_values(struct gi_hf_build *b, const char *to, const float *values, size_t n);
+// Adds an f32 matrix (n_rows, n_cols) whose values are given.
+void gi_hf_add_matrix(struct gi_hf_build *b, const char *to, const float *values, uint64_t n_rows,
+                      uint64_t n_cols);
 // Marks tensors as not needed whose names, as in rows, begin with a text. Those that no row uses
 // and nobody ignores are an error.
 void gi_hf_ignore(struct gi_hf_build *b, const char *start);
@@ -114,4 +133,7 @@ struct gi_hf_family {
     const char *architecture;             // the first of `architectures` has to be this; NULL: any
     const char *arch;                     // general.architecture in GGUF
     void (*build)(struct gi_hf_build *b); // adds pairs and tensors, not the tokenizer's
+    // JSON object of keys that folders may leave out because transformers has these defaults; NULL:
+    // none. The text of config.json has precedence.
+    const char *defaults;
 };

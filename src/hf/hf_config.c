@@ -44,17 +44,24 @@ static const cJSON *find_path(const cJSON *object, const char *key, size_t size)
     return size == 0 && !cJSON_IsNull(object) ? object : NULL;
 }
 
-const cJSON *gi_hf_get(const struct gi_hf_build *b, const char *key)
+// Returns the value of the first of several keys, separated by '|', in one of two objects.
+static const cJSON *find_first(const cJSON *object, const cJSON *other, const char *key)
 {
     for (;;) {
         const size_t size = strcspn(key, "|");
-        const cJSON *value = find_path(b->config, key, size);
-        value = value ? value : find_path(b->root, key, size);
+        const cJSON *value = find_path(object, key, size);
+        value = value ? value : find_path(other, key, size);
         if (value || key[size] == 0) {
             return value;
         }
         key += size + 1;
     }
+}
+
+const cJSON *gi_hf_get(const struct gi_hf_build *b, const char *key)
+{
+    const cJSON *value = find_first(b->config, b->root, key);
+    return value ? value : find_first(b->defaults, NULL, key);
 }
 
 static const cJSON *get_required(struct gi_hf_build *b, const char *key)

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define ROPE(key) "rope_parameters." key "|rope_scaling." key
+// Newer files have the rotations of layers without a window in an object of their own.
+#define ROPE(key) "rope_parameters.full_attention." key "|rope_parameters." key "|rope_scaling." key
 
 static uint32_t find_head_dim(struct gi_hf_build *b)
 {

@@ -11,10 +11,11 @@
 enum { CHUNK_BYTES = 1 << 20 }; // of rows in the file that are read at a time
 
 struct memory {
-    uint8_t *span; // rows as in the file
-    float *row;    // one row
-    uint8_t *part; // one row of the result, of which the caller wants some bytes
-    size_t span_capacity, row_capacity, part_capacity;
+    uint8_t *span;  // rows as in the file
+    float *row;     // one row
+    uint8_t *part;  // one row of the result, of which the caller wants some bytes
+    uint8_t *moved; // one row as in the file, its elements in another order
+    size_t span_capacity, row_capacity, part_capacity, moved_capacity;
 };
 
 struct job {
@@ -53,6 +54,11 @@ static uint64_t find_row(const struct gi_hf_source *source, uint64_t row)
     case GI_HF_NEGATIVE_EXP:
     case GI_HF_SQUEEZE:
     case GI_HF_TRANSPOSE:
+    case GI_HF_TRANSPOSE_EVEN:
+    case GI_HF_TRANSPOSE_ODD:
+    case GI_HF_EVEN_COLUMNS:
+    case GI_HF_ODD_COLUMNS:
+    case GI_HF_HEAD_COLUMNS:
         break;
     }
     return start + r;
@@ -125,6 +131,18 @@ static bool is_same_type(enum gi_safetensors_type from, uint32_t to)
            (from == GI_SAFETENSORS_BF16 && to == GI_GGML_TYPE_BF16);
 }
 
+// Returns the element of a row in the file that an element of the result is.
+static uint64_t find_column(const struct gi_hf_source *source, uint64_t i)
+{
+    if (source->change != GI_HF_HEAD_COLUMNS) {
+        return 2 * i + (source->change == GI_HF_ODD_COLUMNS);
+    }
+    const uint64_t head = i / source->head_cols, n_groups = source->n_groups;
+    const uint64_t n_heads = source->n_cols / source->head_cols / n_groups; // of a group
+    return (head % n_groups * n_heads + head / n_groups) * source->head_cols +
+           i % source->head_cols;
+}
+
 // Converts one row as the file has it to the type of the result.
 static void convert_row(const struct job *job, enum gi_safetensors_type type, const uint8_t *from,
                         uint8_t *out)
@@ -132,6 +150,14 @@ static void convert_row(const struct job *job, enum gi_safetensors_type type, co
     const struct gi_hf_source *source = job->source;
     const size_t n = (size_t)source->n_cols;
     float *row = job->memory->row;
+    if (gi_hf_moves_columns(source->change)) {
+        const size_t element = gi_safetensors_type_bits(type) / 8;
+        for (size_t i = 0; i < n; i++) {
+            memcpy(job->memory->moved + i * element, from + find_column(source, i) * element,
+                   element);
+        }
+        from = job->memory->moved;
+    }
     const bool is_changed =
         source->change == GI_HF_PLUS_ONE || source->change == GI_HF_NEGATIVE_EXP;
     if (!is_changed && is_same_type(type, source->type->type)) {
@@ -184,7 +210,9 @@ static bool make_columns(const struct job *job, uint64_t row, uint64_t k, uint8_
     const enum gi_safetensors_type type = first->tensor->type;
     const size_t element = gi_safetensors_type_bits(type) / 8, n = (size_t)source->n_cols;
     struct memory *memory = job->memory;
-    const size_t some = (size_t)k * element; // of a row in the file
+    const size_t step = source->change == GI_HF_TRANSPOSE ? 1 : 2;
+    const size_t odd = source->change == GI_HF_TRANSPOSE_ODD ? 1 : 0;
+    const size_t some = (size_t)k * step * element; // of a row in the file
     if (!gi_array_grow(&memory->span, &memory->span_capacity, (n + 1) * some, 1, "rows of a folder",
                        job->err)) {
         return false;
@@ -193,12 +221,14 @@ static bool make_columns(const struct job *job, uint64_t row, uint64_t k, uint8_
     for (size_t i = 0; i < n; i++) {
         const struct gi_hf_rows *rows = find_entry(job, start + i);
         const uint64_t at = (rows->begin + start + i - rows->first) * rows->row_size;
-        if (!gi_safetensors_read(job->files, rows->tensor, at + row % source->n_rows * element,
-                                 some, memory->span, job->err)) {
+        if (!gi_safetensors_read(job->files, rows->tensor,
+                                 at + row % source->n_rows * step * element, some, memory->span,
+                                 job->err)) {
             return false;
         }
         for (size_t j = 0; j < k; j++) {
-            memcpy(columns + (j * n + i) * element, memory->span + j * element, element);
+            memcpy(columns + (j * n + i) * element, memory->span + (j * step + odd) * element,
+                   element);
         }
     }
     for (size_t j = 0; j < k; j++) {
@@ -207,10 +237,30 @@ static bool make_columns(const struct job *job, uint64_t row, uint64_t k, uint8_
     return true;
 }
 
+static bool make_packed(const struct job *job, uint64_t row, uint64_t k, uint8_t *out)
+{
+    struct memory *memory = job->memory;
+    const size_t size = (size_t)result_size(job->source);
+    if (!gi_array_grow(&memory->span, &memory->span_capacity, 2 * size, 1, "rows of a folder",
+                       job->err)) {
+        return false;
+    }
+    for (uint64_t i = 0; i < k; i++) {
+        if (!gi_hf_packed_row(job->sources, job->files, job->source, row + i, memory->span,
+                              out + i * size, job->err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool make_some(const struct job *job, uint64_t row, uint64_t k, uint8_t *out)
 {
-    return job->source->change == GI_HF_TRANSPOSE ? make_columns(job, row, k, out)
-                                                  : make_rows(job, row, k, out);
+    if (job->source->is_packed) {
+        return make_packed(job, row, k, out);
+    }
+    return gi_hf_transposes(job->source->change) ? make_columns(job, row, k, out)
+                                                 : make_rows(job, row, k, out);
 }
 
 // Makes the bytes [offset, offset + size), which begin or end within rows.
@@ -256,13 +306,17 @@ bool gi_hf_source_read(const struct gi_hf_sources *sources, const struct gi_safe
         memcpy(out, (const uint8_t *)(sources->values.data + source->values) + offset, size);
         return true;
     }
-    const bool ok = gi_array_grow(&memory.row, &memory.row_capacity, (size_t)source->n_cols,
-                                  sizeof(float), "a row of a folder", err) &&
-                    gi_array_grow(&memory.part, &memory.part_capacity, (size_t)result_size(source),
-                                  1, "a row of a folder", err) &&
-                    make_bytes(&job, offset, size, out);
+    const bool ok =
+        gi_array_grow(&memory.row, &memory.row_capacity, (size_t)source->n_cols, sizeof(float),
+                      "a row of a folder", err) &&
+        gi_array_grow(&memory.part, &memory.part_capacity, (size_t)result_size(source), 1,
+                      "a row of a folder", err) &&
+        gi_array_grow(&memory.moved, &memory.moved_capacity, (size_t)source->n_cols * sizeof(float),
+                      1, "a row of a folder", err) &&
+        make_bytes(&job, offset, size, out);
     free(memory.span);
     free(memory.row);
     free(memory.part);
+    free(memory.moved);
     return ok;
 }

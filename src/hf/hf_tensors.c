@@ -27,7 +27,7 @@ static bool is_plain(const char *to)
     }
     static const char *const words[] = {"ffn_gate_inp", "ssm_conv1d",    "shortconv.conv",
                                         "ssm_a",        "position_embd", "token_types",
-                                        "altup_",       "time_mix"};
+                                        "altup_",       "ssm_norm",      "time_mix"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (strstr(to, words[i])) {
             return true;
@@ -85,7 +85,25 @@ static void squeeze(struct shape *s)
     s->dims[0] = n > 0 ? s->dims[0] : 1;
 }
 
-// Gives the shape that a change leaves; n_source_rows is that of one matrix before it.
+static bool halves_rows(enum gi_hf_change change)
+{
+    return change == GI_HF_EVEN_ROWS || change == GI_HF_ODD_ROWS || change == GI_HF_FIRST_HALF ||
+           change == GI_HF_SECOND_HALF || change == GI_HF_TRANSPOSE_EVEN ||
+           change == GI_HF_TRANSPOSE_ODD;
+}
+
+// Halves a number of rows or columns.
+static void halve(struct gi_hf_build *b, const struct shape *s, uint64_t *n)
+{
+    if (*n % 2 != 0) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
+                   "tensor %s has %llu rows or columns, expected an even number", s->to,
+                   (unsigned long long)*n);
+    }
+    *n /= 2;
+}
+
+// Gives the shape that a change leaves; the source's sizes are those of one matrix before it.
 static void change_shape(struct gi_hf_build *b, struct shape *s, struct gi_hf_source *source)
 {
     if (s->change == GI_HF_SQUEEZE) {
@@ -100,15 +118,19 @@ static void change_shape(struct gi_hf_build *b, struct shape *s, struct gi_hf_so
     const bool has_rows = s->n_dims > 1;
     uint64_t *rows = &s->dims[has_rows ? s->n_dims - 2 : 0], *cols = &s->dims[s->n_dims - 1];
     source->n_source_rows = *rows;
-    if (s->change == GI_HF_TRANSPOSE && has_rows) {
+    source->n_source_cols = has_rows ? *cols : 1;
+    if (gi_hf_transposes(s->change)) {
         const uint64_t n = *cols;
         *cols = *rows;
         *rows = n;
-    } else if (s->change >= GI_HF_EVEN_ROWS && *rows % 2 == 0) {
-        *rows /= 2;
-    } else if (s->change >= GI_HF_EVEN_ROWS || s->change == GI_HF_TRANSPOSE) {
-        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "tensor %s has %llu rows, expected an even number",
-                   s->to, (unsigned long long)*rows);
+    }
+    if (halves_rows(s->change)) {
+        halve(b, s, rows);
+    } else if (s->change == GI_HF_EVEN_COLUMNS || s->change == GI_HF_ODD_COLUMNS) {
+        halve(b, s, cols);
+    }
+    if (gi_hf_moves_columns(s->change) && !has_rows) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "tensor %s has one dimension, expected two", s->to);
     }
     source->n_rows = *rows;
     source->n_cols = has_rows ? *cols : 1;
@@ -129,6 +151,21 @@ static void find_head_rows(struct gi_hf_build *b, const struct shape *s,
     source->head_rows = n > 0 ? source->n_source_rows / n : 0;
 }
 
+static void find_head_columns(struct gi_hf_build *b, const struct shape *s,
+                              struct gi_hf_source *source)
+{
+    const uint32_t n_groups = gi_hf_u32(b, "linear_num_key_heads");
+    const uint32_t cols = gi_hf_u32(b, "linear_value_head_dim");
+    const uint64_t group = (uint64_t)n_groups * cols;
+    if (gi_hf_ok(b) && (group == 0 || source->n_cols % group != 0)) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
+                   "tensor %s has %llu columns, expected those of %u groups of heads of %u", s->to,
+                   (unsigned long long)source->n_cols, n_groups, cols);
+    }
+    source->n_groups = n_groups;
+    source->head_cols = cols;
+}
+
 // Adds the entry of a tensor whose rows from `first` on are in the list.
 static void add_tensor(struct gi_hf_build *b, struct shape *s, size_t first)
 {
@@ -138,6 +175,8 @@ static void add_tensor(struct gi_hf_build *b, struct shape *s, size_t first)
     change_shape(b, s, &source);
     if (s->change == GI_HF_ROPE_PAIRS_Q || s->change == GI_HF_ROPE_PAIRS_K) {
         find_head_rows(b, s, &source);
+    } else if (s->change == GI_HF_HEAD_COLUMNS) {
+        find_head_columns(b, s, &source);
     }
     if (!gi_hf_ok(b)) {
         return;
@@ -149,11 +188,9 @@ static void add_tensor(struct gi_hf_build *b, struct shape *s, size_t first)
     for (size_t i = first; i < sources->rows.count; i++) {
         struct gi_hf_rows *rows = &sources->rows.data[i];
         const struct gi_safetensor *t = rows->tensor;
-        const uint64_t n = s->n_dims == 1 ? 1 : t->dims[t->n_dims - 1];
-        const uint64_t n_cols = s->change == GI_HF_SQUEEZE ? source.n_cols : n;
-        rows->row_size = n_cols * gi_safetensors_type_bits(t->type) / 8;
+        rows->row_size = source.n_source_cols * gi_safetensors_type_bits(t->type) / 8;
         if (s->n_dims > 1 && t->n_dims == 1) { // a stacked vector
-            rows->n_rows = 1;
+            rows->n_rows = t->n_elements / source.n_source_cols;
         }
         rows->first = n_rows;
         n_rows += rows->n_rows;
@@ -281,7 +318,24 @@ static void add_experts(struct gi_hf_build *b, const struct gi_hf_row *row, uint
     add_tensor(b, &s, first);
 }
 
-static void add_row(struct gi_hf_build *b, const struct gi_hf_row *row, uint32_t layer)
+// Makes a matrix with rows of n_cols of the elements of a tensor, the last one whose rows are used.
+static void fold(struct gi_hf_build *b, struct shape *s, uint64_t n_cols)
+{
+    struct gi_hf_rows *rows = &b->sources->rows.data[b->sources->rows.count - 1];
+    const uint64_t n = rows->tensor->n_elements;
+    if (n == 0 || n_cols == 0 || n % n_cols != 0) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "tensor %s has %llu elements, expected rows of %llu",
+                   rows->tensor->name, (unsigned long long)n, (unsigned long long)n_cols);
+        return;
+    }
+    s->n_dims = 2;
+    s->dims[0] = rows->n_rows = n / n_cols;
+    s->dims[1] = n_cols;
+}
+
+// n_cols: of a matrix to make of the elements, 0: none.
+static void add_row(struct gi_hf_build *b, const struct gi_hf_row *row, uint32_t layer,
+                    uint64_t n_cols)
 {
     char name[NAME_SIZE], to[NAME_SIZE];
     struct shape s = {.to = to, .change = row->change};
@@ -296,11 +350,14 @@ static void add_row(struct gi_hf_build *b, const struct gi_hf_row *row, uint32_t
         const size_t first = b->sources->rows.count;
         take_shape(&s, found->tensor);
         use_rows(b, found, 0, 0, row->change);
+        if (n_cols > 0 && gi_hf_ok(b)) {
+            fold(b, &s, n_cols);
+        }
         add_tensor(b, &s, first);
     }
 }
 
-void gi_hf_add_rows(struct gi_hf_build *b, const struct gi_hf_row *rows, size_t n)
+static void add_rows(struct gi_hf_build *b, const struct gi_hf_row *rows, size_t n, uint64_t n_cols)
 {
     const uint32_t n_layer = gi_hf_u32(b, "num_hidden_layers|n_layer|n_layers");
     if (n_layer > MAX_LAYERS) {
@@ -311,9 +368,19 @@ void gi_hf_add_rows(struct gi_hf_build *b, const struct gi_hf_row *rows, size_t 
     for (size_t i = 0; i < n; i++) {
         const uint32_t end = strchr(rows[i].from, '%') ? n_layer : 1;
         for (uint32_t layer = 0; layer < end && gi_hf_ok(b); layer++) {
-            add_row(b, &rows[i], layer);
+            add_row(b, &rows[i], layer, n_cols);
         }
     }
+}
+
+void gi_hf_add_rows(struct gi_hf_build *b, const struct gi_hf_row *rows, size_t n)
+{
+    add_rows(b, rows, n, 0);
+}
+
+void gi_hf_add_folded(struct gi_hf_build *b, const struct gi_hf_row *row, uint64_t n_cols)
+{
+    add_rows(b, row, 1, n_cols);
 }
 
 void gi_hf_add_joined(struct gi_hf_build *b, const char *to, const struct gi_hf_piece *pieces,
@@ -348,20 +415,33 @@ void gi_hf_add_joined(struct gi_hf_build *b, const char *to, const struct gi_hf_
     }
 }
 
-void gi_hf_add_values(struct gi_hf_build *b, const char *to, const float *values, size_t n)
+static void add_values(struct gi_hf_build *b, const char *to, const float *values, uint32_t n_dims,
+                       const uint64_t dims[4])
 {
     struct gi_hf_sources *sources = b->sources;
+    const size_t n = (size_t)(dims[0] * dims[1]);
     const struct gi_hf_source source = {
         .type = gi_ggml_type_find(GI_GGML_TYPE_F32),
-        .n_cols = n,
-        .n_rows = 1,
+        .n_cols = dims[0],
+        .n_rows = dims[1],
         .values = sources->values.count,
     };
-    gi_gguf_add_tensor(b->out, to, GI_GGML_TYPE_F32, 1, (const uint64_t[4]){n, 1, 1, 1});
+    gi_gguf_add_tensor(b->out, to, GI_GGML_TYPE_F32, n_dims, dims);
     if (gi_hf_ok(b) &&
         GI_ARRAY_RESERVE(&sources->values, sources->values.count + n, purpose, &b->out->error) &&
         GI_ARRAY_PUSH(&sources->tensors, purpose, &b->out->error, source)) {
         memcpy(sources->values.data + sources->values.count, values, n * sizeof(*values));
         sources->values.count += n;
     }
+}
+
+void gi_hf_add_values(struct gi_hf_build *b, const char *to, const float *values, size_t n)
+{
+    add_values(b, to, values, 1, (const uint64_t[4]){n, 1, 1, 1});
+}
+
+void gi_hf_add_matrix(struct gi_hf_build *b, const char *to, const float *values, uint64_t n_rows,
+                      uint64_t n_cols)
+{
+    add_values(b, to, values, 2, (const uint64_t[4]){n_cols, n_rows, 1, 1});
 }

@@ -4,7 +4,9 @@
 #include <string.h>
 
 static const struct gi_hf_family *const lists[] = {
-    gi_hf_llama_families,
+    gi_hf_llama_families,   gi_hf_bert_families,    gi_hf_gemma_families,
+    gi_hf_gpt_oss_families, gi_hf_granite_families, gi_hf_lfm2_families,
+    gi_hf_olmo2_families,   gi_hf_phi3_families,    gi_hf_qwen35_families,
 };
 
 enum { N_LISTS = sizeof(lists) / sizeof(lists[0]), NAMES_SIZE = 600 };

@@ -104,9 +104,51 @@ static void build_qwen_moe(struct gi_hf_build *b)
     }
 }
 
+// Every fourth layer of SmolLM 3 has no rotations, which the engine knows.
+static void build_smollm3(struct gi_hf_build *b)
+{
+    const uint32_t interval = gi_hf_u32_or(b, "no_rope_layer_interval", 4);
+    if (interval != 4) {
+        gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
+                   "config.json: no_rope_layer_interval is %u, only 4 is supported", interval);
+    }
+    build_llama(b);
+}
+
+// Mistral 3 is Mistral in a model with vision, or Ministral 3, whose contexts are stretched.
+static void build_mistral3(struct gi_hf_build *b)
+{
+    build_llama(b);
+    if (gi_hf_get(b, "rope_parameters.llama_4_scaling_beta")) {
+        gi_hf_add_f32(b, "rope.scaling.yarn_log_multiplier",
+                      gi_hf_f32(b, "rope_parameters.mscale_all_dim"));
+        gi_hf_add_f32(b, "attention.temperature_scale",
+                      gi_hf_f32(b, "rope_parameters.llama_4_scaling_beta"));
+    }
+}
+
+#define LLAMA_DEFAULTS   "{\"max_position_embeddings\":2048}"
+#define MISTRAL_DEFAULTS "{\"max_position_embeddings\":131072,\"num_key_value_heads\":8}"
+#define MIXTRAL_DEFAULTS                                                                           \
+    "{\"max_position_embeddings\":131072,\"num_experts_per_tok\":2,\"num_key_value_heads\":8,"     \
+    "\"num_local_experts\":8,\"rms_norm_eps\":1e-5,\"rope_theta\":1000000}"
+#define QWEN_DEFAULTS "{\"max_position_embeddings\":32768}"
+#define SMOLLM3_DEFAULTS                                                                           \
+    "{\"max_position_embeddings\":32768,\"num_key_value_heads\":4,\"rope_theta\":2000000}"
+#define MINISTRAL3_DEFAULTS                                                                        \
+    "{\"max_position_embeddings\":262144,\"num_key_value_heads\":8,\"rms_norm_eps\":1e-5,"         \
+    "\"rope_theta\":1000000}"
+
 const struct gi_hf_family gi_hf_llama_families[] = {
-    {"llama", NULL, "llama", build_llama},           {"mistral", NULL, "llama", build_llama},
-    {"mixtral", NULL, "llama", build_mixtral},       {"qwen2", NULL, "qwen2", build_qwen},
-    {"qwen2_moe", NULL, "qwen2moe", build_qwen_moe}, {"qwen3", NULL, "qwen3", build_qwen},
-    {"qwen3_moe", NULL, "qwen3moe", build_qwen_moe}, {NULL, NULL, NULL, NULL},
+    {"llama", NULL, "llama", build_llama, LLAMA_DEFAULTS},
+    {"mistral", NULL, "llama", build_llama, MISTRAL_DEFAULTS},
+    {"mixtral", NULL, "llama", build_mixtral, MIXTRAL_DEFAULTS},
+    {"qwen2", NULL, "qwen2", build_qwen, QWEN_DEFAULTS},
+    {"qwen2_moe", NULL, "qwen2moe", build_qwen_moe, QWEN_DEFAULTS},
+    {"qwen3", NULL, "qwen3", build_qwen, QWEN_DEFAULTS},
+    {"qwen3_moe", NULL, "qwen3moe", build_qwen_moe, QWEN_DEFAULTS},
+    {"smollm3", NULL, "smollm3", build_smollm3, SMOLLM3_DEFAULTS},
+    {"mistral3", NULL, "mistral3", build_mistral3, MINISTRAL3_DEFAULTS},
+    {"ministral3", NULL, "mistral3", build_mistral3, MINISTRAL3_DEFAULTS},
+    {NULL, NULL, NULL, NULL, NULL},
 };

@@ -14,6 +14,7 @@
 // An opened folder, which the composed model owns.
 struct folder {
     cJSON *config;
+    cJSON *defaults; // of the family
     struct gi_safetensors *files;
     struct gi_hf_sources sources;
 };
@@ -30,6 +31,7 @@ static void destroy_folder(void *user)
     gi_hf_sources_finish(&folder->sources);
     gi_safetensors_close(folder->files);
     cJSON_Delete(folder->config);
+    cJSON_Delete(folder->defaults);
     free(folder);
 }
 
@@ -115,11 +117,11 @@ static void check_packing(struct gi_hf_build *b)
 
 static void fill_head(struct gi_hf_build *b, const struct gi_hf_family *family, uint32_t file_type)
 {
-    add_general(b, b->keeps ? kept_file_type(b) : file_type);
     check_packing(b);
     if (gi_hf_ok(b)) {
         family->build(b);
     }
+    add_general(b, b->keeps ? kept_file_type(b) : file_type); // after build, which may set arch
     check_tied(b);
     gi_hf_check_used(b);
     if (gi_hf_ok(b) && !gi_hf_add_tokenizer(b, b->folder)) {
@@ -145,6 +147,11 @@ static struct gi_gguf *compose(struct folder *folder, const char *path,
     const struct gi_gguf_tensor_reader reader = {folder, read_tensor, destroy_folder};
     const struct gi_hf_family *family = gi_hf_family_find(&b, err);
     struct gi_gguf *gguf = NULL;
+    if (family && family->defaults) {
+        folder->defaults = gi_hf_json_parse(family->defaults, strlen(family->defaults), path, err);
+        b.defaults = folder->defaults;
+        family = b.defaults ? family : NULL;
+    }
     if (family) {
         b.arch = family->arch;
         fill_head(&b, family, row ? row->file_type : 0);

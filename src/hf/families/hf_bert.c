@@ -1,0 +1,108 @@
+// Encoders: BERT and ModernBERT.
+#include "hf/families/hf_families.h"
+#include "hf/families/hf_layers.h"
+#include "hf/families/hf_rows.h"
+#include "hf/families/hf_sentence.h"
+
+#define BOTH(from, to)                                                                             \
+    {from ".weight", to ".weight", GI_HF_NONE},                                                    \
+    {                                                                                              \
+        from ".bias", to ".bias", GI_HF_NONE                                                       \
+    }
+#define LAYER "encoder.layer.%."
+
+static const struct gi_hf_row bert_rows[] = {
+    {"embeddings.word_embeddings.weight", "token_embd.weight", GI_HF_NONE},
+    {"embeddings.position_embeddings.weight", "position_embd.weight", GI_HF_NONE},
+    {"embeddings.token_type_embeddings.weight", "token_types.weight", GI_HF_NONE},
+    BOTH("embeddings.LayerNorm", "token_embd_norm"),
+    BOTH(LAYER "attention.self.query", "blk.%.attn_q"),
+    BOTH(LAYER "attention.self.key", "blk.%.attn_k"),
+    BOTH(LAYER "attention.self.value", "blk.%.attn_v"),
+    BOTH(LAYER "attention.output.dense", "blk.%.attn_output"),
+    BOTH(LAYER "attention.output.LayerNorm", "blk.%.attn_output_norm"),
+    BOTH(LAYER "intermediate.dense", "blk.%.ffn_up"),
+    BOTH(LAYER "output.dense", "blk.%.ffn_down"),
+    BOTH(LAYER "output.LayerNorm", "blk.%.layer_output_norm"),
+};
+
+static void add_encoder(struct gi_hf_build *b)
+{
+    gi_hf_add_u32(b, "block_count", gi_hf_layer_count(b));
+    gi_hf_add_u32(b, "context_length", gi_hf_u32(b, "max_position_embeddings"));
+    gi_hf_add_u32(b, "embedding_length", gi_hf_u32(b, "hidden_size"));
+    gi_hf_add_u32(b, "feed_forward_length", gi_hf_u32(b, "intermediate_size"));
+    gi_hf_add_u32(b, "attention.head_count", gi_hf_u32(b, "num_attention_heads"));
+    gi_hf_add_f32(b, "attention.layer_norm_epsilon", gi_hf_f32(b, "layer_norm_eps|norm_eps"));
+    gi_hf_add_bool(b, "attention.causal", false);
+    gi_hf_add_pooling(b);
+    gi_hf_add_labels(b);
+}
+
+static const struct gi_hf_row bert_classifier_rows[] = {
+    BOTH("pooler.dense", "cls"),
+    BOTH("classifier", "cls.output"),
+};
+
+// The pooler is a part of classifiers alone.
+static void build_bert(struct gi_hf_build *b)
+{
+    add_encoder(b);
+    GI_HF_ADD_ROWS(b, bert_rows);
+    if (gi_hf_find(b, "classifier.weight")) {
+        GI_HF_ADD_ROWS(b, bert_classifier_rows);
+    } else {
+        gi_hf_ignore(b, "pooler.");
+    }
+    gi_hf_ignore(b, "cls."); // the heads that it was trained with
+}
+
+//-- ModernBERT ------------------------------------------------------------------------------------
+
+static const struct gi_hf_row modern_rows[] = {
+    {"embeddings.tok_embeddings.weight", "token_embd.weight", GI_HF_NONE},
+    {"embeddings.norm.weight", "token_embd_norm.weight", GI_HF_NONE},
+    {"layers.%.attn_norm.weight", "blk.%.attn_norm.weight", GI_HF_NONE},
+    {"layers.%.attn.Wqkv.weight", "blk.%.attn_qkv.weight", GI_HF_NONE},
+    {"layers.%.attn.Wo.weight", "blk.%.attn_output.weight", GI_HF_NONE},
+    {"layers.%.mlp_norm.weight", "blk.%.ffn_norm.weight", GI_HF_NONE},
+    {"layers.%.mlp.Wi.weight", "blk.%.ffn_up.weight", GI_HF_NONE},
+    {"layers.%.mlp.Wo.weight", "blk.%.ffn_down.weight", GI_HF_NONE},
+    {"final_norm.weight", "output_norm.weight", GI_HF_NONE},
+};
+static const struct gi_hf_row modern_classifier_rows[] = {
+    {"head.dense.weight", "cls.weight", GI_HF_NONE},
+    {"head.norm.weight", "cls.norm.weight", GI_HF_NONE},
+    BOTH("classifier", "cls.output"),
+};
+
+static void build_modern(struct gi_hf_build *b)
+{
+    add_encoder(b);
+    gi_hf_add_u32(b, "vocab_size", gi_hf_u32(b, "vocab_size"));
+    gi_hf_add_f32(b, "rope.freq_base", gi_hf_rope_base(b, 160000.0f));
+    gi_hf_add_f32(b, "rope.freq_base_swa", gi_hf_window_base(b, 10000.0f));
+    gi_hf_add_text(b, "rope.scaling.type", "none");
+    gi_hf_add_u32(b, "attention.sliding_window", gi_hf_u32(b, "local_attention"));
+    gi_hf_add_u32(b, "attention.sliding_window_pattern",
+                  gi_hf_u32(b, "global_attn_every_n_layers"));
+    gi_hf_add_text(b, "hidden_activation", gi_hf_text_or(b, "hidden_activation", "gelu"));
+    GI_HF_ADD_ROWS(b, modern_rows);
+    if (gi_hf_find(b, "classifier.weight")) {
+        GI_HF_ADD_ROWS(b, modern_classifier_rows);
+    } else { // the head that guesses masked words
+        gi_hf_ignore(b, "head.");
+        gi_hf_ignore(b, "decoder.");
+    }
+}
+
+#define BERT_DEFAULTS "{\"layer_norm_eps\":1e-12,\"max_position_embeddings\":512}"
+#define MODERN_DEFAULTS                                                                            \
+    "{\"global_attn_every_n_layers\":3,\"local_attention\":128,"                                   \
+    "\"max_position_embeddings\":8192,\"norm_eps\":1e-5}"
+
+const struct gi_hf_family gi_hf_bert_families[] = {
+    {"bert", NULL, "bert", build_bert, BERT_DEFAULTS},
+    {"modernbert", NULL, "modern-bert", build_modern, MODERN_DEFAULTS},
+    {NULL, NULL, NULL, NULL, NULL},
+};
