@@ -391,6 +391,13 @@ struct glinfer_model_info {
 GLINFER_API bool glinfer_model_inspect(const struct glinfer_model_params *params,
                                        struct glinfer_model_info *info, struct glinfer_error *err);
 
+// Writes the folder at params->path to a GGUF file at path, which is replaced if it exists and
+// appears once it is complete. Of params, path, quantize, progress and progress_user count. Needs
+// no device. Fails as glinfer_model_inspect, and with UNSUPPORTED (the family, the tokenizer, types
+// of tensors), IO (the disk is full, path is not a regular file), CANCELLED.
+GLINFER_API bool glinfer_model_convert(const struct glinfer_model_params *params, const char *path,
+                                       struct glinfer_error *err);
+
 // Loads a model onto the device. Returns a model that the caller destroys. Uses worker threads,
 // with all signals blocked, that exit before it returns. Fails as glinfer_model_inspect, and with
 // UNSUPPORTED (the model cannot run, as glinfer_model_info.refusal says), OVER_BUDGET, CANCELLED,

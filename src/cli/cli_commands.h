@@ -14,6 +14,7 @@ enum { CLI_N_COMMON = 7 };
     X(models)                                                                                      \
     X(info)                                                                                        \
     X(bench)                                                                                       \
+    X(convert)                                                                                     \
     X(embed)                                                                                       \
     X(perplexity)                                                                                  \
     X(profile)                                                                                     \

@@ -1,0 +1,60 @@
+// `glinfer convert`: a folder of SafeTensors becomes a GGUF file.
+#include "cli/cli_commands.h"
+#include "cli/common/cli_session.h"
+
+#include <sys/stat.h>
+
+struct settings {
+    struct cli_texts words;
+    int quantize; // of cli_quantize_types
+};
+
+static struct settings defaults;
+
+#define CLI_SETTINGS settings
+static const struct cli_flag flags[] = {
+    CLI_HEADING("Flags"),
+    CLI_QUANTIZE_FLAG(quantize),
+};
+
+static bool convert(const struct settings *settings, const char *folder, const char *path)
+{
+    struct glinfer_error err;
+    struct glinfer_model_params params;
+    struct cli_bar bar;
+    cli_bar_init(&bar);
+    glinfer_model_params_init(&params);
+    params.path = folder;
+    params.quantize = cli_quantize_types[settings->quantize];
+    params.progress = cli_progress;
+    params.progress_user = &bar;
+    const bool is_done = glinfer_model_convert(&params, path, &err);
+    return cli_bar_end(&bar, is_done, &err);
+}
+
+static bool run_command(void *user)
+{
+    const struct settings *settings = user;
+    struct stat status;
+    if (settings->words.count != 2) {
+        return cli_fail(CLI_EXIT_USAGE, "convert needs a folder and the path of a new GGUF file");
+    }
+    const char *folder = settings->words.items[0], *path = settings->words.items[1];
+    if (lstat(path, &status) == 0) {
+        return cli_fail(CLI_EXIT_FAILED,
+                        "cannot write %s: it exists; remove it or name another file", path);
+    }
+    return convert(settings, folder, path);
+}
+
+const struct cli_command cli_convert_command = {
+    .name = "convert",
+    .usage = "FOLDER OUT.gguf [flags]",
+    .summary = "Converts a folder of SafeTensors to a GGUF file.",
+    .text =
+        "FOLDER has config.json, tokenizer.json and SafeTensors, as Hugging Face has them. The\n"
+        "file appears once it is complete.",
+    .takes_words = true,
+    .words = offsetof(struct settings, words),
+    CLI_COMMAND(flags, defaults, run_command),
+};
