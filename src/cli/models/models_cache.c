@@ -39,6 +39,15 @@ bool models_cache_path(const char *place, char path[MODELS_MAX_PATH])
 
 //-- listing ---------------------------------------------------------------------------------------
 
+// Returns the length of "hf/USER/REPO" in the place of a file of a folder with SafeTensors; 0 for
+// another place.
+static size_t folder_size(const char *place)
+{
+    const char *user = strncmp(place, "hf/", 3) == 0 ? strchr(place + 3, '/') : NULL;
+    const char *rest = user ? strchr(user + 1, '/') : NULL;
+    return rest && models_is_folder_file(rest + 1) ? (size_t)(rest - place) : 0;
+}
+
 static void add_file(struct models_list *list, const char *place, uint64_t size)
 {
     const bool is_part = models_ends_with(place, ".part");
@@ -46,13 +55,21 @@ static void add_file(struct models_list *list, const char *place, uint64_t size)
     char *own = cli_alloc(length + 1, 1);
     memcpy(own, place, length);
     own[length] = '\0';
-    if (models_stem_size(own) == 0) {
+    const size_t repo_size = folder_size(own);
+    if (repo_size == 0 && models_stem_size(own) == 0) {
         free(own);
         return;
     }
+    // The last file of a folder that is fetched is config.json.
+    const bool is_whole =
+        !is_part && (repo_size == 0 || strcmp(own + repo_size, "/config.json") == 0);
+    own[repo_size > 0 ? repo_size : length] = '\0';
     struct models_entry *entry = CLI_APPEND(list);
-    *entry = (struct models_entry){
-        .place = own, .size = size, .is_whole = !is_part, .n_whole = !is_part};
+    *entry = (struct models_entry){.place = own,
+                                   .size = size,
+                                   .is_whole = is_whole,
+                                   .n_whole = is_whole,
+                                   .is_folder = repo_size > 0};
 }
 
 // Lists files below a folder; links count as what they lead to.
@@ -98,9 +115,11 @@ static void join_pieces(struct models_list *list)
         unsigned number, count;
         const size_t at = models_piece(entry.place, strlen(entry.place), &number, &count);
         size_t same = n;
-        if (at > 0) {
-            models_set_piece(entry.place, at, 1);
-            entry.is_whole = entry.n_whole == count;
+        if (at > 0 || entry.is_folder) {
+            if (at > 0) {
+                models_set_piece(entry.place, at, 1);
+                entry.is_whole = entry.n_whole == count;
+            }
             for (same = 0; same < n && strcmp(list->items[same].place, entry.place) != 0;) {
                 same++;
             }
@@ -111,7 +130,7 @@ static void join_pieces(struct models_list *list)
         }
         list->items[same].size += entry.size;
         list->items[same].n_whole += entry.n_whole;
-        list->items[same].is_whole = list->items[same].n_whole == count;
+        list->items[same].is_whole = list->items[same].n_whole == count; // 1 for a folder
         free(entry.place);
     }
     list->count = n;
@@ -197,7 +216,7 @@ static void add_files(const struct models_list *list, const struct models_source
     for (size_t i = 0; i < list->count; i++) {
         const struct models_known *known = models_known_file(source->repo, list->items[i].place);
         const bool is_below = strncmp(list->items[i].place, prefix, (size_t)size) == 0;
-        if (list->items[i].is_whole && (known || is_below)) {
+        if (list->items[i].is_whole && !list->items[i].is_folder && (known || is_below)) {
             struct models_file *file = CLI_APPEND(files);
             *file = (struct models_file){.size = list->items[i].size};
             snprintf(file->path, sizeof(file->path), "%s",
@@ -206,10 +225,31 @@ static void add_files(const struct models_list *list, const struct models_source
     }
 }
 
+// Returns the complete folder with SafeTensors of a source's repository, NULL if there is none or a
+// file is asked for.
+static const struct models_entry *find_folder(const struct models_list *list,
+                                              const struct models_source *source)
+{
+    char place[256];
+    snprintf(place, sizeof(place), "hf/%s", source->repo);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct models_entry *entry = &list->items[i];
+        if (source->kind == MODELS_HUB && !source->file[0] && !source->quant[0] &&
+            entry->is_folder && entry->is_whole && strcmp(entry->place, place) == 0) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
 const struct models_entry *models_list_source(const struct models_list *list,
                                               const struct models_source *source)
 {
     struct models_source chosen = *source;
+    const struct models_entry *folder = find_folder(list, source);
+    if (folder) {
+        return folder;
+    }
     if (source->kind == MODELS_HUB && !source->file[0]) {
         char why[512];
         struct models_files files = {0};
@@ -279,12 +319,49 @@ static bool remove_file(const char *path)
     return true;
 }
 
+// Removes the files of a folder with SafeTensors, config.json first.
+static bool remove_folder(const char *path)
+{
+    char config[MODELS_MAX_PATH + 16];
+    char *const roots[] = {(char *)(uintptr_t)path, NULL};
+    snprintf(config, sizeof(config), "%s/config.json", path);
+    if (!remove_file(config)) {
+        return false;
+    }
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    const size_t size = strlen(path);
+    bool is_done = true;
+    for (FTSENT *found = tree ? fts_read(tree) : NULL; found && is_done; found = fts_read(tree)) {
+        char *own = found->fts_path;
+        const size_t length = found->fts_pathlen;
+        const bool is_part = models_ends_with(own, ".part");
+        own[is_part ? length - strlen(".part") : length] = '\0';
+        if ((found->fts_info == FTS_F || found->fts_info == FTS_SL) && found->fts_level > 0 &&
+            models_is_folder_file(own + size + 1)) {
+            is_done = remove_file(own);
+            models_cache_prune(own);
+        }
+        if (is_part) {
+            own[length - strlen(".part")] = '.';
+        }
+    }
+    if (tree) {
+        fts_close(tree);
+    }
+    return is_done;
+}
+
 bool models_cache_remove(const struct models_entry *entry)
 {
     char path[MODELS_MAX_PATH];
     unsigned number, count;
     if (!models_cache_path(entry->place, path)) {
         return false;
+    }
+    if (entry->is_folder) {
+        const bool is_done = remove_folder(path);
+        models_cache_prune(path);
+        return is_done;
     }
     const size_t at = models_piece(path, strlen(path), &number, &count);
     for (number = 1; number <= count; number++) {

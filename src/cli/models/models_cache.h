@@ -1,6 +1,7 @@
 // The folder of pulled models: $XDG_CACHE_HOME/glinfer/models. Known models are stored in it by
-// file name, models of the hub in hf/USER/REPO, models of other servers in HOST/PATH. An incomplete
-// file has the suffix ".part", and a note of its origin in ".part.from".
+// file name, models of the hub in hf/USER/REPO, which is a folder with SafeTensors where it has
+// config.json, models of other servers in HOST/PATH. An incomplete file has the suffix ".part", and
+// a note of its origin in ".part.from".
 #pragma once
 
 #include "cli/models/models_source.h"
@@ -18,6 +19,7 @@ struct models_entry {
     uint64_t size;    // bytes on disk
     unsigned n_whole; // number of complete files
     bool is_whole;
+    bool is_folder; // a model in SafeTensors; place is that of its folder
 };
 struct models_list {
     struct models_entry *items; // owned, by place

@@ -169,7 +169,7 @@ static bool start_answer(struct fetch *fetch, const struct models_reply *reply)
 static bool is_model(struct fetch *fetch, const char *type)
 {
     char head[4], shown[MODELS_MAX_URL];
-    if (fetch->part.size < sizeof(head) ||
+    if (fetch->wanted->is_any || fetch->part.size < sizeof(head) ||
         pread(fetch->part.file, head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
         memcmp(head, "GGUF", sizeof(head)) == 0 || memcmp(head, "lmgg", sizeof(head)) == 0) {
         return true;
@@ -272,7 +272,7 @@ static bool is_whole_file(int file, const char *name, char *why, size_t size)
 // reason printed if the file of the server itself is cut (is_all: the server has no more).
 static bool check_whole(struct fetch *fetch, bool is_all, bool *is_whole, char *why, size_t size)
 {
-    *is_whole = fetch->sha256[0] || fetch->part.size < 4 ||
+    *is_whole = fetch->sha256[0] || fetch->wanted->is_any || fetch->part.size < 4 ||
                 is_whole_file(fetch->part.file, "the file", why, size);
     if (*is_whole || !is_all) {
         fetch->size = *is_whole ? fetch->size : fetch->wanted->size;
@@ -352,7 +352,7 @@ static bool fetch_rest(struct fetch *fetch)
             return refuse_outcome(fetch->wanted, why, kept(fetch));
         }
     }
-    return fetch->part.size >= 4 ||
+    return fetch->part.size >= 4 || fetch->wanted->is_any ||
            refuse_outcome(fetch->wanted, "the file is too short for a GGUF file", 0);
 }
 

@@ -1,5 +1,6 @@
 // Fetches a file from a URL: resumes a partial download, retries after a broken connection, checks
-// size, sha256 and that it is GGUF, and renames the file to its path when it is complete.
+// size, sha256 and that it is GGUF unless any file is wanted, and renames the file to its path when
+// it is complete.
 #pragma once
 
 #include "cli/common/cli_io.h"
@@ -13,6 +14,7 @@ struct models_wanted {
     const char *sha256; // "": the server's, if it sends one
     uint64_t size;      // bytes; 0: the server's
     int64_t timeout_s;  // seconds that a server may be silent
+    bool is_any;        // any file, not one of GGUF or of whisper.cpp
 };
 
 // Fetches the file. Returns false with the reason printed.

@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -30,16 +31,15 @@ static void add_file(struct models_files *files, const cJSON *item)
     const char *path = text_of(item, "path");
     const cJSON *lfs = cli_json_get(item, "lfs");
     const char *sha256 = text_of(lfs, "oid");
-    files->has_safetensors = files->has_safetensors || models_ends_with(path, ".safetensors");
-    if (strcmp(text_of(item, "type"), "file") != 0 ||
-        !(models_ends_with(path, ".gguf") || models_is_ggml(path))) {
+    const bool is_model = models_ends_with(path, ".gguf") || models_is_ggml(path);
+    if (strcmp(text_of(item, "type"), "file") != 0 || !(is_model || models_is_folder_file(path))) {
         return;
     }
     if (strlen(path) >= sizeof(files->items->path) || !models_is_place(path)) {
-        files->has_strange = true;
+        files->has_strange = files->has_strange || is_model;
         return;
     }
-    struct models_file *file = CLI_APPEND(files);
+    struct models_file *file = is_model ? CLI_APPEND(files) : CLI_APPEND(&files->folder);
     *file = (struct models_file){.size = size_of(lfs) > 0 ? size_of(lfs) : size_of(item)};
     memcpy(file->path, path, strlen(path) + 1);
     for (size_t i = 0; i < 64 && models_is_sha256(sha256); i++) {
@@ -149,6 +149,25 @@ static const struct models_file *find_quant(const struct models_files *files, co
     return best;
 }
 
+bool models_hub_is_folder(const struct models_files *files)
+{
+    bool has_config = false, has_weights = false;
+    for (size_t i = 0; i < files->folder.count; i++) {
+        const char *path = files->folder.items[i].path;
+        has_config = has_config || strcmp(path, "config.json") == 0;
+        has_weights = has_weights ||
+                      (strncmp(path, "model", 5) == 0 && models_ends_with(path, ".safetensors"));
+    }
+    return files->count == 0 && has_config && has_weights;
+}
+
+void models_files_finish(struct models_files *files)
+{
+    free(files->items);
+    free(files->folder.items);
+    *files = (struct models_files){0};
+}
+
 const struct models_file *models_hub_find(const struct models_files *files, const char *path)
 {
     for (size_t i = 0; i < files->count; i++) {
@@ -197,9 +216,8 @@ const struct models_file *models_hub_choose(const struct models_files *files,
     if (files->count == 0) {
         snprintf(why, size, "has no GGUF file%s",
                  files->has_strange ? " with a name that is allowed here"
-                 : files->has_safetensors
-                     ? ", but safetensors, which glinfer does not read; look for "
-                       "a repository of the same name with -GGUF after it"
+                 : models_hub_is_folder(files)
+                     ? ", but SafeTensors: leave out the type, and choose one with --quantize"
                      : "");
         return NULL;
     }

@@ -11,12 +11,15 @@ struct models_file {
 struct models_files {
     struct models_file *items; // owned
     size_t count, capacity;
-    bool has_safetensors;
+    struct {
+        struct models_file *items; // owned
+        size_t count, capacity;
+    } folder;         // files of a model in SafeTensors
     bool has_strange; // GGUF files with names that are not allowed here
 };
 
-// Adds the files of GGUF and of whisper.cpp in an answer of the hub's tree. False if the answer is
-// not a list.
+// Adds the files of GGUF and of whisper.cpp in an answer of the hub's tree, and those of a model in
+// SafeTensors. False if the answer is not a list.
 bool models_hub_read(struct models_files *files, const char *json, size_t size);
 // Returns the file that a source asks for by its name or its type of weights; without either, a
 // file of the most preferred type, small and fast ones first. Of a model in several files it is the
@@ -26,5 +29,9 @@ const struct models_file *models_hub_choose(const struct models_files *files,
                                             const struct models_source *source, char *why,
                                             size_t size);
 
+// Returns true if the files are those of a model in SafeTensors, and none is one of GGUF or of
+// whisper.cpp.
+bool models_hub_is_folder(const struct models_files *files);
+void models_files_finish(struct models_files *files);
 // Returns the file of a path, or NULL.
 const struct models_file *models_hub_find(const struct models_files *files, const char *path);

@@ -80,7 +80,15 @@ static bool read_pages(const struct models_wanted *wanted, const char *hub,
     return is_read;
 }
 
-// Asks the hub for the repository's files and chooses one. Returns false with the reason printed.
+// Returns true if a source is that of a whole repository with a model in SafeTensors.
+static bool is_folder(const struct models_source *source, const struct models_files *files)
+{
+    return source->kind == MODELS_HUB && !source->file[0] && !source->quant[0] &&
+           models_hub_is_folder(files);
+}
+
+// Asks the hub for the repository's files and chooses one, unless they are a folder's. Returns
+// false with the reason printed.
 static bool ask_hub(struct models_source *source, struct models_wanted *wanted,
                     struct models_files *files, const char *hub)
 {
@@ -90,8 +98,8 @@ static bool ask_hub(struct models_source *source, struct models_wanted *wanted,
     wanted->url = url;
     const bool is_read = read_pages(wanted, hub, url, files, &is_list);
     wanted->url = "";
-    if (!is_read) {
-        return false;
+    if (!is_read || (is_list && is_folder(source, files))) {
+        return is_read;
     }
     const struct models_file *file =
         is_list ? models_hub_choose(files, source, why, sizeof(why)) : NULL;
@@ -155,7 +163,8 @@ static bool check_file(const struct models_wanted *wanted, bool *is_right)
     if (!*is_right) {
         cli_say("%s has another sha256 than the file there and is fetched again", wanted->path);
     }
-    if (*is_right && !wanted->sha256[0] && !models_is_whole(wanted->path, why, sizeof(why))) {
+    if (*is_right && !wanted->sha256[0] && !wanted->is_any &&
+        !models_is_whole(wanted->path, why, sizeof(why))) {
         cli_say("%s; it is fetched again", why);
         *is_right = false;
     }
@@ -239,6 +248,50 @@ static bool pull_pieces(struct models_source *source, struct models_wanted *want
     return models_cache_path(source->place, path);
 }
 
+// Fetches one file of a folder.
+static bool pull_folder_file(const struct models_source *source, const struct models_wanted *common,
+                             const char *hub, const struct models_file *file)
+{
+    char place[sizeof(source->place)], path[MODELS_MAX_PATH], url[MODELS_MAX_URL];
+    struct models_wanted wanted = *common;
+    snprintf(place, sizeof(place), "hf/%s/%s", source->repo, file->path);
+    snprintf(url, sizeof(url), "%s/%s/resolve/main/", hub, source->repo);
+    append_path(url, sizeof(url), file->path);
+    if (!models_cache_path(place, path)) {
+        return false;
+    }
+    wanted.name = file->path;
+    wanted.path = path;
+    wanted.url = url;
+    wanted.sha256 = file->sha256;
+    wanted.size = file->size;
+    wanted.is_any = true;
+    return fetch(&wanted, NULL);
+}
+
+// Fetches a folder with SafeTensors, config.json last: it tells that all others are there.
+static bool pull_folder(const struct models_source *source, const struct models_wanted *common,
+                        const char *hub, const struct models_files *files,
+                        const struct models_asked *asked, char path[MODELS_MAX_PATH])
+{
+    char place[sizeof(source->place)];
+    if (asked->sha256) {
+        return cli_fail(CLI_EXIT_USAGE, "cannot check %s with one --sha256: it has several files",
+                        common->name);
+    }
+    for (int is_last = 0; is_last < 2; is_last++) {
+        for (size_t i = 0; i < files->folder.count; i++) {
+            const struct models_file *file = &files->folder.items[i];
+            if ((strcmp(file->path, "config.json") == 0) == is_last &&
+                !pull_folder_file(source, common, hub, file)) {
+                return false;
+            }
+        }
+    }
+    snprintf(place, sizeof(place), "hf/%s", source->repo);
+    return models_cache_path(place, path);
+}
+
 bool models_pull(struct models_source *source, const char *word, const struct models_asked *asked,
                  char path[MODELS_MAX_PATH])
 {
@@ -259,7 +312,10 @@ bool models_pull(struct models_source *source, const char *word, const struct mo
     }
     const bool is_listed =
         source->kind == MODELS_URL || source->known || ask_hub(source, &wanted, &files, hub);
-    const bool is_done = is_listed && pull_pieces(source, &wanted, hub, &files, asked, path);
-    free(files.items);
+    const bool is_done =
+        is_listed &&
+        (is_folder(source, &files) ? pull_folder(source, &wanted, hub, &files, asked, path)
+                                   : pull_pieces(source, &wanted, hub, &files, asked, path));
+    models_files_finish(&files);
     return is_done;
 }

@@ -27,6 +27,33 @@ size_t models_stem_size(const char *path)
     return 0;
 }
 
+bool models_is_folder_file(const char *path)
+{
+    static const char *const names[] = {
+        "config.json",
+        "generation_config.json",
+        "chat_template.jinja",
+        "chat_template.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "special_tokens_map.json",
+        "model.safetensors.index.json",
+        "modules.json",
+        "config_sentence_transformers.json",
+        "1_Pooling/config.json",
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(path, names[i]) == 0) {
+            return true;
+        }
+    }
+    const char *base = models_base_name(path);
+    const bool is_dense = path[0] >= '2' && path[0] <= '9' && strncmp(path + 1, "_Dense/", 7) == 0;
+    return (base == path || (is_dense && base == path + 8)) &&
+           ((strncmp(base, "model", 5) == 0 && models_ends_with(base, ".safetensors")) ||
+            (is_dense && strcmp(base, "config.json") == 0));
+}
+
 bool models_is_ggml(const char *path)
 {
     return models_ends_with(path, ".bin") && strncmp(models_base_name(path), "ggml-", 5) == 0;

@@ -87,7 +87,8 @@ const struct cli_command cli_pull_command = {
     .summary = "Fetches models into the cache, and prints their paths.",
     .text =
         "NAME is one that `glinfer models --known` lists. QUANT is a type of weights, such as\n"
-        "Q8_0; without it, pull takes the first of Q4_0, Q4_K_M, Q4_K_S, Q8_0, ... that exists.\n"
+        "Q8_0; without it, pull takes the first of Q4_0, Q4_K_M, Q4_K_S, Q8_0, ... that exists,\n"
+        "and of a repository without GGUF files its folder of SafeTensors.\n"
         "A download that was interrupted continues where it stopped.",
     .takes_words = true,
     .words = offsetof(struct settings, words),

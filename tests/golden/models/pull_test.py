@@ -354,7 +354,7 @@ def chooses_a_file_of_the_hub(place):
     assert "has no Q5_0; it has" in said and "m-Q8_0.gguf" in said
     assert place.pull("hf:User.1/Repo-GGUF:Q6_K").strip().endswith("/Q6_K/m-Q6_K-00001-of-00002.gguf")
     place.hub.add_repo("u/none", {"README.md": b"", "model.safetensors": b""})
-    assert "has no GGUF file, but safetensors" in place.pull("hf:u/none", status=1)
+    assert "has no GGUF file" in place.pull("hf:u/none", status=1)
 
 
 def uses_a_page_of_the_hub(place):
@@ -624,6 +624,32 @@ def takes_models_in_several_files(place):
     assert "with one --sha256" in place.pull("--sha256", "0" * 64, "hf:u/r", status=2)
 
 
+def takes_folders_of_safetensors(place):
+    """config.json comes last, so that a folder with it is whole."""
+    own = pathlib.Path(__file__).parents[2] / "data/folders/llama"
+    files = {path.name: path.read_bytes() for path in own.iterdir()}
+    path = place.cache / "hf/u/f"
+    place.hub.add_repo("u/f", {**files, "README.md": b"#", "onnx/model.safetensors": b"no"})
+    place.hub.files["/u/f/resolve/main/model.safetensors"] = File(files["model.safetensors"], cut=[9999, 0, 0, 0])
+    assert "are kept" in place.pull("hf:u/f", status=1)
+    assert not (path / "config.json").exists() and "incomplete" in place.run("models")
+    assert place.pull("hf:u/f").strip() == str(path)
+    assert {name: (path / name).read_bytes() for name in files} == files
+    assert len(place.found()) == len(files)
+    n = len(place.hub.requests)
+    wanted = place.describe("-m", str(own))
+    for words in (["-hf", "u/f"], ["-m", "hf:u/f"], ["-m", "hf:u/f", "--offline"], ["-m", str(path)]):
+        assert {**place.describe(*words), "name": wanted["name"]} == wanted, words
+    assert len(place.hub.requests) == n
+    models = json.loads(place.run("models", "--json"))
+    assert [(item["name"], item["size"], item["is_whole"]) for item in models] == [
+        ("hf:u/f", sum(map(len, files.values())), True)], models
+    assert "leave out the type" in place.pull("hf:u/f:Q4_0", status=1)
+    assert "with one --sha256" in place.pull("--sha256", "0" * 64, "hf:u/f", status=2)
+    assert "removed hf:u/f" in place.run("models", "--remove", "hf:u/f")
+    assert place.found() == [] and not (place.cache / "hf").exists()
+
+
 def takes_files_of_whisper_cpp(place):
     """As their magic tells; without a sha256 their tensors show whether the end is missing."""
     data = (pathlib.Path(__file__).parents[2] / "fuzz/corpus/gguf/sound-silero.bin").read_bytes()
@@ -709,7 +735,7 @@ def says_what_a_word_was_taken_for(place):
              "e.gguf": b"version https://git-lfs.github.com/spec/v1\n", "f.bin": b"tjgg" + bytes(9), "i.bin": b"lmgg" + bytes(44), "g": b"GG", "h.gguf": b""}
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    for word, said in (("a.safetensors", "holds safetensors"), ("b.bin", "checkpoint of PyTorch"), ("c.bin", "checkpoint of PyTorch"),
+    for word, said in (("a.safetensors", "holds SafeTensors alone"), ("b.bin", "checkpoint of PyTorch"), ("c.bin", "checkpoint of PyTorch"),
                        ("d.gguf", "is a web page"), ("e.gguf", "pointer of Git LFS"), ("f.bin", "from before GGUF"), ("i.bin", "i.bin: whisper.vocab_size at byte 4 is 0"), ("g", "bytes"),
                        ("h.gguf", "empty"), (".", "is a folder; a GGUF file is in it"), ("no.gguf", "no such file"),
                        ("u/no.gguf", "lists the models"), ("u/r", "is it hf:u/r"),

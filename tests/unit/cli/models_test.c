@@ -105,11 +105,11 @@ TEST(reads_lists)
         "\"ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789\",\"size\":9}},"
         "{\"type\":\"file\",\"path\":\"../m.gguf\",\"size\":7},{\"type\":\"directory\",\"path\":"
         "\"d.gguf\"},{\"path\":null},5,{\"type\":\"file\",\"path\":\"n.gguf\",\"size\":-7,"
-        "\"lfs\":{\"oid\":\"12\"}},{\"type\":\"file\",\"path\":\"a.safetensors\"}]";
+        "\"lfs\":{\"oid\":\"12\"}},{\"type\":\"file\",\"path\":\"model.safetensors\"}]";
     struct models_files files = {0};
     assert_true(models_hub_read(&files, list, strlen(list)));
     assert_int_equal(files.count, 2);
-    assert_true(files.has_safetensors);
+    assert_true(files.folder.count == 1 && !models_hub_is_folder(&files));
     assert_string_equal(files.items[0].sha256,
                         "abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789");
     assert_int_equal(files.items[0].size, 9);
@@ -118,7 +118,31 @@ TEST(reads_lists)
     for (size_t size = 0; size < strlen(list); size++) {
         assert_false(models_hub_read(&files, list, size)); // cut
     }
-    free(files.items);
+    models_files_finish(&files);
+}
+
+TEST(knows_files_of_folders)
+{
+    static const struct {
+        const char *path;
+        bool is_file;
+    } cases[] = {
+        {"config.json", true},
+        {"tokenizer.json", true},
+        {"model.safetensors", true},
+        {"model-00001-of-00002.safetensors", true},
+        {"1_Pooling/config.json", true},
+        {"2_Dense/model.safetensors", true},
+        {"README.md", false},
+        {"onnx/config.json", false},
+        {"onnx/model.safetensors", false},
+        {"adapter_model.safetensors", false},
+        {"pytorch_model.bin", false},
+        {"2_Dense/x/config.json", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(models_is_folder_file(cases[i].path), cases[i].is_file);
+    }
 }
 
 RUN_TESTS(NULL, NULL)
