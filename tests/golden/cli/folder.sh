@@ -1,0 +1,52 @@
+#!/bin/sh
+# folder.sh GLINFER FOLDERS ROWS NAME...: folders of SafeTensors give the tokens that ROWS (data/folders.tokens) hold of their
+# GGUF twins in llama.cpp, as they are and once converted; convert leaves nothing where it fails. Status 77: another device.
+. "$(dirname "$0")/common.sh"
+
+folders=$model
+rows=$3
+shift 3
+"$glinfer" info 2>/dev/null | grep -q llvmpipe || exit 77
+GLINFER_HALF=no
+export GLINFER_HALF
+
+# tokens MODEL FLAG...
+tokens()
+{
+    file=$1
+    shift
+    "$glinfer" run -m "$file" -p 'once upon a time there was' --raw --ignore-eos -n 24 --temp 0 -ctk f32 -ctv f32 --json "$@" \
+        2>"$dir/errors" | sed 's/.*"tokens":\[\([0-9,]*\)\].*/\1/'
+}
+
+for name; do
+    wanted=$(sed -n "s/^$name //p" "$rows")
+    [ -n "$wanted" ] || check "row of $name" none one
+    check "$name" "$(tokens "$folders/$name" --quantize none)" "$wanted"
+done
+"$glinfer" convert "$folders/$1" "$dir/out.gguf" --quantize none
+check 'a conversion' $? 0
+check "$1, converted" "$(tokens "$dir/out.gguf")" "$(sed -n "s/^$1 //p" "$rows")"
+
+"$glinfer" convert "$folders/$1" "$dir/out.gguf" 2>"$dir/errors"
+check 'an old file' $? 1
+check 'an old file is named' "$(grep -c 'out.gguf: it exists' "$dir/errors")" 1
+(ulimit -f 20 && "$glinfer" convert "$folders/$1" "$dir/large.gguf" 2>"$dir/errors")
+check 'a file over the limit' $? 1
+check 'a file over the limit is named' "$(grep -c 'large.gguf: cannot write: File too large' "$dir/errors")" 1
+"$glinfer" convert "$folders" "$dir/large.gguf" 2>"$dir/errors"
+check 'a folder without a model' $? 1
+"$glinfer" convert "$dir/out.gguf" "$dir/large.gguf" 2>"$dir/errors"
+check 'a file to convert' $? 1
+check 'no remains' "$(cd "$dir" && echo *)" 'errors out.gguf'
+
+# Folders in which a file is missing or wrong.
+cp -r "$folders/$1" "$dir/folder" && chmod -R u+w "$dir/folder" && rm "$dir/folder/tokenizer.json"
+"$glinfer" info -m "$dir/folder" >/dev/null 2>"$dir/errors"
+check 'a missing tokenizer' $? 1
+check 'a missing tokenizer is named' "$(grep -c 'tokenizer.json' "$dir/errors")" 1
+cp "$folders/$1/tokenizer.json" "$dir/folder" && head -c 3000 "$folders/$1/model.safetensors" >"$dir/folder/model.safetensors"
+"$glinfer" info -m "$dir/folder" >/dev/null 2>"$dir/errors"
+check 'a cut file' $? 1
+check 'a cut file is named' "$(grep -c 'not downloaded completely' "$dir/errors")" 1
+[ "$failures" -eq 0 ]
