@@ -343,6 +343,13 @@ struct glinfer_model_params {
     // decodes together: its beam_size or, if that is larger, its best_of; 0: 1
     uint32_t n_sessions;
     const char *quantize; // of a folder at path, as in glinfer_source; NULL: "q8_0"
+    // LoRA adapters in GGUF files, at most 16: pairs of low-rank matrices A and B, which make
+    // W x + scale * alpha / rank * B (A x) of a matrix W of attention or of a dense network. They
+    // are loaded next to the weights, which stay as they are. Each session has scales of its own
+    // (glinfer_session_set_adapter_scales).
+    const struct glinfer_source *const *adapters; // (n_adapters)
+    uint32_t n_adapters;
+    const float *adapter_scales; // (n_adapters) that sessions begin with; NULL: 1 each
 };
 
 static inline void glinfer_model_params_init(struct glinfer_model_params *params)
@@ -975,9 +982,21 @@ GLINFER_API size_t glinfer_session_rewind(struct glinfer_session *session, size_
 // count as in glinfer_session_rewind. Only the ids after it need processing.
 GLINFER_API size_t glinfer_session_match(const struct glinfer_session *session, const int32_t *ids,
                                          size_t n);
+// Sets how much each adapter of the model counts in this session, from its next token on; 0
+// switches an adapter off. If a scale changes, the keys and values of the session's tokens are
+// computed again by the next answer, since they depend on the scales. Fails with INVALID_ARGUMENT
+// (n is not the number of adapters, a scale is infinite or no number, an answer is in progress),
+// DRIVER, GPU_LOST.
+GLINFER_API bool glinfer_session_set_adapter_scales(struct glinfer_session *session,
+                                                    const float *scales, size_t n,
+                                                    struct glinfer_error *err);
+// Fills (n) with the scales of the first n adapters of the session's model. Returns their number.
+GLINFER_API size_t glinfer_session_adapter_scales(const struct glinfer_session *session,
+                                                  float *scales, size_t n);
 // Replaces the contents of `to` by the first n tokens of `from`, or all if there are fewer, with
-// their keys and values. Both sessions have the same model and cache types. The GPU copies. Fails
-// with INVALID_ARGUMENT, CONTEXT_FULL (the context of `to` is shorter than n), DRIVER, GPU_LOST.
+// their keys and values and the scales of adapters. Both sessions have the same model and cache
+// types. The GPU copies. Fails with INVALID_ARGUMENT, CONTEXT_FULL (the context of `to` is shorter
+// than n), DRIVER, GPU_LOST.
 GLINFER_API bool glinfer_session_copy(struct glinfer_session *to, struct glinfer_session *from,
                                       size_t n, struct glinfer_error *err);
 // Writes the session's tokens, keys and values to a file, which appears only when it is complete. A

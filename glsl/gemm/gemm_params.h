@@ -21,4 +21,11 @@ GI_PARAMS(gemm,
     uint first_expert, n_expert, n_used;
 )
 
+GI_PARAMS(adapter_rows,
+    uint n_rows, t_stride, y_stride, y_begin;
+    uint adapter; // in uints of aux
+    uint scale_stride;
+    float factor;
+)
+
 #endif

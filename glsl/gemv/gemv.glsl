@@ -37,6 +37,8 @@
 //   PARTED 1       x is a + s b, b following a, rounded up to two blocks, as gemv/gemv_post.comp
 //                  leaves the residual or its norm; ssq (in vec4) are its n_ssq sums. Not with
 //                  PIPELINED.
+//   ADAPTER_RANK n Low-rank adapters: gemv/gemv_adapter.glsl. gemv_prepare adds gemv_adapter to the
+//                  bias. ADAPTER_AT is their place in the source.
 //   TEXELS 1       Source and weights are read through buffer textures, on llvmpipe three times as
 //                  fast: it turns a load from a storage block inside a loop into a loop over lanes.
 // Reads a row's blocks once, and x once for the rows that an invocation owns.
@@ -82,6 +84,12 @@ void gemv_fetch(uint pair, uint row);
 void gemv_prepare(uint pair, uint row);
 void gemv_finish(uint pair, uint row, vec2 y);
 
+#ifndef ADAPTER_RANK
+#define ADAPTER_RANK 0
+#endif
+#if ADAPTER_RANK
+#include "gemv/gemv_adapter.glsl"
+#endif
 #ifndef SUBGROUP
 #define SUBGROUP 0
 #endif

@@ -47,7 +47,12 @@ void gemv_fetch(uint pair, uint row)
 #endif
 }
 
-void gemv_prepare(uint pair, uint row) {}
+void gemv_prepare(uint pair, uint row)
+{
+#if ADAPTER_RANK
+    bias += gemv_adapter(pair, row);
+#endif
+}
 
 void gemv_finish(uint pair, uint row, vec2 y)
 {

@@ -25,7 +25,12 @@ vec2 bias;
 const vec2 bias = vec2(0.0);
 #endif
 
-void gemv_prepare(uint pair, uint row) {}
+void gemv_prepare(uint pair, uint row)
+{
+#if ADAPTER_RANK
+    bias += gemv_adapter(pair, row);
+#endif
+}
 
 void gemv_fetch(uint pair, uint row)
 {

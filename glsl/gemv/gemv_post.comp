@@ -75,6 +75,9 @@ void gemv_fetch(uint pair, uint row)
 
 void gemv_prepare(uint pair, uint row)
 {
+#if ADAPTER_RANK
+    bias += gemv_adapter(pair, row);
+#endif
     row += pair * 16u;
     uvec2 n = params.residual + min(uvec2(row, row + 8u) + params.row_begin, params.n_embd - 1u);
     residual = vec2(stream[n.x], stream[n.y]);

@@ -43,6 +43,9 @@ void gemv_fetch(uint pair, uint row)
 
 void gemv_prepare(uint pair, uint row)
 {
+#if ADAPTER_RANK
+    bias += gemv_adapter(pair, row);
+#endif
     uint own = params.pair_begin + pair * 8u + row; // k begins at a tile
     uint i = (own < params.k_begin ? own : own - params.k_begin) % HALF_DIM;
     vec4 two = gemv_source(params.rope + min(i, max(params.n_rot_pair, 1u) - 1u) / 2u);

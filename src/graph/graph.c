@@ -57,19 +57,6 @@ void gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t lay
     *rows = graph->x;
 }
 
-void gi_graph_project_back(struct gi_graph *graph, const char *label,
-                           const struct gi_weight *weight, struct gi_step_x x,
-                           const struct gi_rows *rows)
-{
-    const float scale = graph->hparams->residual_scale;
-    if (graph->is_batch) {
-        gi_op_gemm(&graph->recorder, label, weight, rows, true, scale, &graph->x);
-        return;
-    }
-    gi_op_gemv_residual(&graph->recorder, label, weight, x.range, x.offset, x.has_sums, scale,
-                        &graph->stream);
-}
-
 //-- attention -----------------------------------------------------------------------------------
 
 // Makes *input the norm that a batch's projection reads: that which the branch beside attention has
@@ -94,14 +81,16 @@ void gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t l
     struct gi_rows input;
     if (graph->is_batch) {
         norm_rows(graph, layer, before, weight, &input);
-        gi_op_gemm(recorder, label, weight, &input, false, 1.0f, &graph->qkv);
+        gi_graph_product(graph, label, weight, &input, false, 1.0f, &graph->qkv);
         return;
     }
     if (before == GI_NORM_NONE) {
+        gi_graph_adapt_stream(graph, weight, false);
         gi_op_gemv_stream(recorder, label, weight, &graph->stream, graph->row.range);
         return;
     }
     norm_step(graph, "attn_norm", layer, before);
+    gi_graph_adapt_stream(graph, weight, true);
     gi_op_gemv_norm(recorder, label, weight, &graph->stream, graph->row.range);
 }
 
@@ -150,6 +139,7 @@ void gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot)
     const struct gi_weight *weight = layer_weight(graph, layer, GI_SLOT_QKV);
     if (!graph->is_batch && rope.temperature == 0.0f && gi_gemv_qkv_suits(recorder, weight, kv)) {
         norm_step(graph, "attn_norm", layer, GI_NORM_ATTN);
+        gi_graph_adapt_stream(graph, weight, true);
         gi_op_gemv_qkv(recorder, "attn_qkv", weight, &layout, n_rot, &graph->stream, kv);
         return;
     }
@@ -325,6 +315,7 @@ void gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
     struct gi_rows input;
     if (!graph->is_batch) {
         norm_step(graph, "ffn_norm", layer, before);
+        gi_graph_adapt_stream(graph, gate_up, before != GI_NORM_NONE);
         gi_op_gemv_glu(recorder, "ffn_gate_up", gate_up, n_ff, &rule, before != GI_NORM_NONE,
                        &graph->stream, graph->ffn_act, &graph->ffn_act_has_sums);
         return;
@@ -332,7 +323,7 @@ void gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
     graph->ffn_input = gi_glu_has_halves(gate_up) ? gi_half_rows(recorder, &graph->ffn_act_rows)
                                                   : graph->ffn_act_rows;
     gi_graph_input_rows(graph, "ffn_norm", layer, before, gate_up, &input);
-    gi_op_gemm(recorder, "ffn_gate_up", gate_up, &input, false, 1.0f, &graph->ffn_gate_up);
+    gi_graph_product(graph, "ffn_gate_up", gate_up, &input, false, 1.0f, &graph->ffn_gate_up);
     gi_op_glu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff, &rule, &graph->ffn_input);
     gi_op_pack_rows(recorder, "pack_rows", &graph->ffn_input, (uint32_t)gi_round_up(n_ff, 4),
                     layer_weight(graph, layer, GI_SLOT_DOWN));

@@ -11,6 +11,7 @@
 #include "ops/embed/embed.h"
 #include "ops/embed/inputs.h"
 #include "ops/experts/experts.h"
+#include "ops/gemm/adapter_rows.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/half_rows.h"
 #include "ops/gemm/pack_rows.h"
@@ -50,6 +51,13 @@ struct gi_joint {
     const struct gi_slot_array *kv; // (n_layer) struct gi_kv_layer
 };
 
+// Low-rank adapters (ops/record/weight.h). A decode step has the scales of their columns, and then
+// the product of a matrix A, in each range that projections read: offsets in floats.
+struct gi_adapters {
+    uint32_t stream, attention, ffn_act;
+    struct gi_adapter_rows rows; // of a batch
+};
+
 struct gi_graph {
     struct gi_recorder recorder;
     const struct gi_hparams *hparams;
@@ -62,6 +70,7 @@ struct gi_graph {
     const struct gi_kv_layer *kv_cache; // (n_layer); the range of a recurrent layer is empty
     const struct gi_range *states;      // (n_layer); empty for layers without a state
     struct gi_experts experts;          // of a mixture
+    struct gi_adapters adapters;
     bool is_batch;
     const struct gi_joint *joint; // of a joint step, which is a batch, too; NULL: one sequence
 

@@ -60,8 +60,9 @@ void gi_graph_project_aside(struct gi_graph *graph, const char *label,
 {
     struct gi_recorder *recorder = &graph->recorder;
     if (graph->is_batch) {
-        gi_op_gemm(recorder, label, weight, rows, false, 1.0f, &graph->norm);
+        gi_graph_product(graph, label, weight, rows, false, 1.0f, &graph->norm);
     } else {
+        gi_graph_adapt_x(graph, weight, x);
         gi_op_gemv(recorder, label, weight, x.range, x.offset, x.has_sums, graph->row.range);
     }
 }
@@ -75,6 +76,7 @@ void gi_graph_project_back_normed(struct gi_graph *graph, const char *label, uin
     const struct gi_hparams *hparams = graph->hparams;
     const uint32_t gamma = norm_offset(graph, layer, norm);
     if (!graph->is_batch && gi_gemv_post_suits(recorder, weight)) {
+        gi_graph_adapt_x(graph, weight, x);
         gi_op_gemv_post(recorder, label, weight, x.range, x.offset, scale != UINT32_MAX,
                         &graph->stream);
         return;

@@ -52,6 +52,14 @@ static inline struct gi_step_x gi_graph_input_x(const struct gi_graph *graph, ui
     return (struct gi_step_x){graph->input.range, layer * graph->hparams->inputs.width, false};
 }
 
+// Record the product of matrix A of a weight's adapters, before the weight's own product: of the
+// stream's residual, or of its norm; of x. Do nothing for a weight without adapters.
+void gi_graph_adapt_stream(struct gi_graph *graph, const struct gi_weight *weight, bool has_norm);
+void gi_graph_adapt_x(struct gi_graph *graph, const struct gi_weight *weight, struct gi_step_x x);
+// Records the product y = W x of a batch, or y += scale * W x, with adapters.
+void gi_graph_product(struct gi_graph *graph, const char *label, const struct gi_weight *weight,
+                      const struct gi_rows *x, bool is_added, float scale, const struct gi_rows *y);
+
 // Records a projection of norm(x) into graph->row or, in a batch, graph->qkv.
 void gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
                            enum gi_slot slot, enum gi_norm before);

@@ -122,6 +122,9 @@ struct gi_hparams {
     float max_alibi_bias; // of an encoder; 0: no ALiBi
     enum gi_embed_norm embed_norm;
     bool has_positions; // position vectors are added to the embeddings
+    // The rank of low-rank adapters (ops/record/weight.h), and the most rows of a matrix A; 0:
+    // none.
+    uint32_t adapter_rank, adapter_rows;
     // An encoder of sound: its input is two rows of n_sound columns for each position, which two
     // convolutions of three rows turn into a row of n_embd; 0: its input is tokens.
     uint32_t n_sound;

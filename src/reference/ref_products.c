@@ -3,6 +3,7 @@
 #include "glsl/experts/experts_params.h"
 #include "glsl/gemv/gemv_params.h"
 #include "ops/record/weight.h"
+#include "reference/places/ref_adapter.h"
 #include "reference/ref_rope.h"
 #include "reference/reference.h"
 
@@ -58,6 +59,37 @@ static void write_sums(struct gi_ref *ref, uint64_t begin, const float *x)
     gi_ref_write(ref, 1, begin + gi_round_up(n, 64), n / 16, sums);
 }
 
+// Writes the products of matrix A of adapters, as the entry that computes them may not have run.
+static void fill_adapter(struct gi_ref *ref)
+{
+    const uint32_t rank = gi_ref_define(ref, "ADAPTER_RANK");
+    const uint64_t at = 4ull * gi_ref_define(ref, "ADAPTER_AT") + gi_adapter_scales(rank);
+    if (rank > 0 && ref->is_sampled) {
+        gi_ref_fill(ref, 1, at, rank, 0x80FFFFFFu, 0x3F000000u);
+    }
+}
+
+// Adds the term of adapters to row `row` of the product.
+static void add_adapter(struct gi_ref *ref, uint32_t row, struct gi_ref_value *y)
+{
+    const struct gemv_params *p = ref->params;
+    const uint32_t rank = gi_ref_define(ref, "ADAPTER_RANK");
+    const uint64_t at = 4ull * gi_ref_define(ref, "ADAPTER_AT");
+    const uint32_t *tile =
+        rank > 0 ? gi_ref_adapter_tile(ref, p->bias + 16ull * p->n_pair, row, rank) : NULL;
+    if (!tile) {
+        return;
+    }
+    const uint32_t n = gi_ref_adapter_columns(tile, row, rank);
+    const float *scales = gi_ref_floats(ref, 1, at, rank);
+    const float *t = gi_ref_floats(ref, 1, at + gi_adapter_scales(rank), n);
+    if (!ref->has_failed) {
+        const struct gi_ref_value term = gi_ref_adapter_row(tile, row, rank, scales, t);
+        y->value += term.value;
+        y->magnitude += term.magnitude;
+    }
+}
+
 // Reads x from vec4 `at` of binding 1. F16 products and sums of nibbles that stand 8 too high and
 // bytes 128 too high have more roundings.
 static struct source read_source(struct gi_ref *ref, uint64_t at, bool has_norm)
@@ -91,6 +123,7 @@ static struct source read_source(struct gi_ref *ref, uint64_t at, bool has_norm)
         source.scale = inv_rms(sum, p->inv_n_embd, p->norm_eps);
     }
     ref->roundings = gi_ref_define(ref, "HALF") ? 8 * 4096 : ref->roundings;
+    fill_adapter(ref);
     return source;
 }
 
@@ -109,6 +142,7 @@ static bool project(struct gi_ref *ref, uint32_t row, const struct source *sourc
         y->value += *bias;
         y->magnitude += fabs((double)*bias);
     }
+    add_adapter(ref, row, y);
     return !ref->has_failed;
 }
 
@@ -260,6 +294,7 @@ void gi_ref_gemv_post(struct gi_ref *ref)
         old = inv_rms(sums.yy, p->inv_n_embd, p->norm_eps);
     }
     ref->roundings = gi_ref_define(ref, "HALF") ? 8 * 4096 : ref->roundings;
+    fill_adapter(ref);
     gi_ref_expect_written(ref, "sums", 0, p->sums, 4ull * count_partials(ref));
     for (uint32_t i = 0; !ref->has_failed && i < n; i++) {
         struct gi_ref_value y;

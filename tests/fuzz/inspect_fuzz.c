@@ -1,6 +1,7 @@
 // Reads of damaged model files what loading does before it needs a GPU: vocabulary, tokenizer,
-// hyperparameters and the plan of the weights. An input is the head of a GGUF file, and zeros
-// follow as the data of its tensors; or a whole file of whisper.cpp.
+// hyperparameters and the plan of the weights, or the pairs of an adapter. An input is the head of a
+// GGUF file, and zeros follow as the data of its tensors; or a whole file of whisper.cpp.
+#include "engine/model/adapter/adapter_set.h"
 #include "engine/model/model_info.h"
 #include "engine/model/plan/towers.h"
 #include "engine/model/vocab.h"
@@ -51,13 +52,27 @@ static void inspect(const struct gi_gguf *gguf, const struct gi_tower *tower,
     struct gi_model_plan plan;
     info = (struct glinfer_model_info){0};
     check_error(gi_model_info_file(&info, gguf, tokenizer, &err), &err);
-    const bool is_planned = gi_model_plan_init(&plan, gguf, tower, &limits, &err);
+    const bool is_planned = gi_model_plan_init(&plan, gguf, tower, &limits, NULL, &err);
     check_error(is_planned, &err);
     if (is_planned) {
         gi_model_info_plan(&info, &plan, &params, limits.alignment,
                            tokenizer ? gi_tokenizer_size(tokenizer) : 0);
         gi_model_plan_finish(&plan);
     }
+}
+
+static void open_adapter(const struct glinfer_source *source)
+{
+    struct glinfer_error err = {0};
+    struct gi_adapter_set set;
+    const bool is_open = gi_adapter_set_open(&set, &source, 1, &err);
+    check_error(is_open, &err);
+    for (size_t i = 0; is_open && i < set.adapters[0].n_pairs; i++) {
+        const struct gi_adapter_pair *pair = &set.adapters[0].pairs[i];
+        FUZZ_CHECK(pair->a && pair->b && pair->a->dims[1] == pair->b->dims[0]);
+        FUZZ_CHECK(gi_adapter_find(&set.adapters[0], pair->base) == pair);
+    }
+    gi_adapter_set_close(&set);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -67,8 +82,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(file, data, size);
     memset(file + size, 0, sizeof(file) - size);
     const bool is_gguf = size < 4 || memcmp(file, "lmgg", 4) != 0;
-    struct gi_gguf *gguf =
-        gi_gguf_open(GI_SOURCE_MEMORY(file, is_gguf ? sizeof(file) : size, "fuzz.gguf"), NULL);
+    const struct glinfer_source *source =
+        GI_SOURCE_MEMORY(file, is_gguf ? sizeof(file) : size, "fuzz.gguf");
+    struct gi_gguf *gguf = gi_gguf_open(source, NULL);
+    open_adapter(source);
     if (gguf) {
         struct gi_tokenizer *tokenizer = read_tokenizer(gguf);
         if (tokenizer) {

@@ -1,6 +1,7 @@
 // golden_test RUN [-- RUN]...
 // RUN: MODEL GOLDEN [NAME=value]... [--cache f16|f32|q8_0|q4_0] [--precision f32|f16] [--chain N]
 //     [--steps N] [--longest N] [--tolerance X] [--case NAME] [--probs N] [--log TEXT] [--more yes]
+//     [--lora SCALE:FILE]...
 //
 // MODEL is a path or, without a slash, the name of a model that tools/fetch-model keeps.
 // Runs every case of a golden file (tools/golden/golden.py describes the format) through glinfer.h
@@ -10,7 +11,8 @@
 // --longest leaves out cases with prompts of more tokens, and --more the run, but where
 // GLINFER_TEST_ALL is set. --probs 0 compares tokens alone, as they come from steps that end
 // without log-probabilities. --log fails unless a message of the library holds TEXT: that what was
-// asked for has happened. A case ends early where both engines choose differently within the
+// asked for has happened. --lora loads an adapter, which is switched off until the session sets its
+// scale. A case ends early where both engines choose differently within the
 // margin. Exits 77 without a device, or without the models of all runs.
 #include "glinfer.h"
 #include "tests/data/test_data.h"
@@ -22,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_STEPS = 256, MAX_PROMPT = 8192, TOP = 10, N_PROBS = 64, SKIPPED = 77 };
+enum { MAX_STEPS = 256, MAX_PROMPT = 8192, TOP = 10, N_PROBS = 64, MAX_LORA = 4, SKIPPED = 77 };
 
 // In nat. The keys and values of q8_0 are off by up to 0.4 %; those of q4_0 by up to 12 %, and the
 // tiny models' weights are random, but a cache of other contents misses these limits too.
@@ -61,6 +63,9 @@ struct options {
     double margin, tolerance;
     uint32_t n_probs;
     const char *logged;
+    struct glinfer_source lora[MAX_LORA];
+    float lora_scales[MAX_LORA];
+    uint32_t n_lora;
 };
 
 // Holds what the library has said since the run began.
@@ -275,6 +280,14 @@ static int run_model(struct glinfer_device *device, const struct options *option
     struct glinfer_session_params params;
     glinfer_model_params_init(&model_params);
     glinfer_session_params_init(&params);
+    const struct glinfer_source *adapters[MAX_LORA];
+    const float off[MAX_LORA] = {0};
+    for (uint32_t i = 0; i < options->n_lora; i++) {
+        adapters[i] = &options->lora[i];
+    }
+    model_params.adapters = adapters;
+    model_params.n_adapters = options->n_lora;
+    model_params.adapter_scales = off;
     model_params.path = options->model;
     params.n_ctx = 2048;
     params.type_k = params.type_v = options->cache;
@@ -286,6 +299,9 @@ static int run_model(struct glinfer_device *device, const struct options *option
     if (!session) {
         printf("%s\n", err.message);
         status = err.status == GLINFER_STATUS_NOT_FOUND ? SKIPPED : EXIT_FAILURE;
+    } else if (!glinfer_session_set_adapter_scales(session, options->lora_scales, options->n_lora,
+                                                   &err)) {
+        printf("%s\n", err.message);
     } else if (run_cases(session, options)) {
         status = EXIT_SUCCESS;
     }
@@ -319,6 +335,11 @@ static bool read_option(struct options *options, const char *name, const char *v
         options->n_probs = (uint32_t)number;
     } else if (strcmp(name, "--log") == 0) {
         options->logged = value;
+    } else if (strcmp(name, "--lora") == 0 && options->n_lora < MAX_LORA && strchr(value, ':')) {
+        struct glinfer_source *lora = &options->lora[options->n_lora];
+        options->lora_scales[options->n_lora++] = strtof(value, NULL);
+        glinfer_source_init(lora);
+        lora->path = strchr(value, ':') + 1;
     } else {
         return false;
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Regenerates golden files: greedy tokens and log-probabilities of an independent engine.
 
-usage: golden.py MODEL.gguf PROMPTS.json OUT.golden [--steps N] [--twin TWIN.gguf]
+usage: golden.py MODEL.gguf PROMPTS.json OUT.golden [--steps N] [--twin TWIN.gguf] [--lora SCALE:FILE]...
 
 MODEL is what glinfer will run. The reference runs its F32 twin (made in a temporary folder unless
 --twin names one) with an F32 cache, because llama.cpp rounds activations to 8 bits for quantised weights.
@@ -32,8 +32,16 @@ import xllamacpp
 from f32_twin import twin_of
 
 
-def open_server(model, n_ctx):
+def adapter_of(word):
+    scale, path = word.split(":", 1)
+    adapter = xllamacpp.CommonAdapterLoraInfo()
+    adapter.path, adapter.scale = path, float(scale)
+    return adapter
+
+
+def open_server(model, n_ctx, lora):
     params = xllamacpp.CommonParams()
+    params.lora_adapters = [adapter_of(word) for word in lora]
     params.model.path = str(model)
     params.n_ctx = n_ctx
     params.sampling.temp = 0.0
@@ -131,12 +139,15 @@ def regenerate(args, twin):
     prompts = json.loads(pathlib.Path(args.prompts).read_text())
     fields = gguf.GGUFReader(args.model).fields
     to_bytes = token_bytes(fields)
-    server = open_server(twin, args.n_ctx)
+    server = open_server(twin, args.n_ctx, args.lora)
     with open(args.out, "w") as out:
         out.write(f"# model {pathlib.Path(args.model).name} sha256 {file_hash(args.model)}\n")
         out.write(f"# reference xllamacpp {xllamacpp.__version__} on the F32 twin, F32 cache\n")
         out.write(f"# command tools/golden/golden.py MODEL {pathlib.Path(args.prompts).name} OUT ")
         out.write(f"--steps {args.steps}\n")
+        for word in args.lora:
+            scale, path = word.split(":", 1)
+            out.write(f"# adapter {pathlib.Path(path).name} sha256 {file_hash(path)} scale {scale}\n")
         for prompt in prompts:
             tokens = prompt_tokens(server, prompt)
             taken, probs = complete(server, tokens, prompt.get("steps", args.steps))
@@ -153,6 +164,7 @@ def main():
     parser.add_argument("--steps", type=int, default=64)
     parser.add_argument("--n-ctx", type=int, default=2048)
     parser.add_argument("--twin")
+    parser.add_argument("--lora", action="append", default=[])
     args = parser.parse_args()
     with twin_of(args.model, args.twin) as twin:
         regenerate(args, twin)

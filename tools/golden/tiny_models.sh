@@ -197,3 +197,34 @@ whisper f32 --embd 32 --heads 1
 whisper f16 --heads 1 --layers 1 --text-layers 1 --mel 20
 whisper q8_0 --mel 40
 whisper q5_1
+
+# adapter NAME MODEL OPTIONS...: a random LoRA adapter.
+adapter() {
+    name=$1 model=$2
+    shift 2
+    "$python" "$top/tools/golden/make_tiny_adapter.py" "$models/$model.gguf" "$models/$name.lora" "$@"
+}
+
+# adapted NAME MODEL SCALE:ADAPTER...: the golden file of a model with adapters.
+adapted() {
+    name=$1 model=$2 flags=
+    shift 2
+    for word in "$@"; do
+        flags="$flags --lora=${word%%:*}:$models/${word#*:}.lora"
+    done
+    # shellcheck disable=SC2086
+    "$python" "$top/tools/golden/golden.py" "$models/$model.gguf" "$golden/tiny.prompts.json" "$golden/$name.golden" \
+        --steps 12 --n-ctx 512 $flags 2>/dev/null
+}
+
+adapter tiny-q4_0-4 tiny-q4_0 --rank 4 --seed 1
+adapter tiny-q4_0-16 tiny-q4_0 --rank 16 --seed 2 --only 'blk\.1\.(attn_(q|v|output)|ffn_down)\.weight'
+adapter tiny-q4_0-64 tiny-q4_0 --rank 64 --seed 3 --only 'blk\.[02]\.attn_k\.weight'
+adapter tiny-phi3-4 tiny-phi3 --rank 4 --seed 4
+adapter tiny-gemma2-4 tiny-gemma2 --rank 4 --seed 5 --only 'blk\.[01]\.(attn_(q|output)|ffn_down)\.weight'
+adapter tiny-lfm2-4 tiny-lfm2 --rank 4 --seed 6
+adapted tiny-lora1 tiny-q4_0 0.5:tiny-q4_0-4
+adapted tiny-lora3 tiny-q4_0 1:tiny-q4_0-4 0.5:tiny-q4_0-16 -0.75:tiny-q4_0-64
+adapted tiny-lora-phi3 tiny-phi3 1:tiny-phi3-4
+adapted tiny-lora-gemma2 tiny-gemma2 1:tiny-gemma2-4
+adapted tiny-lora-lfm2 tiny-lfm2 1:tiny-lfm2-4

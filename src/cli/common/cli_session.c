@@ -130,6 +130,7 @@ void cli_session_params(const struct cli_session_flags *flags, const char *path,
     params->n_ctx = (uint32_t)flags->n_ctx;
     params->type_k = (enum glinfer_cache_type)flags->type_k;
     params->type_v = (enum glinfer_cache_type)flags->type_v;
+    cli_lora_fill(&flags->lora, params);
 }
 
 bool cli_session_check(struct cli_session *session)

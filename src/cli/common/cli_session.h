@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cli/common/cli_device.h"
+#include "cli/flags/cli_lora.h"
 #include "cli/models/models_pull.h"
 
 #include <cjson/cJSON.h>
@@ -21,6 +22,7 @@ struct cli_session_flags {
     struct cli_device_flags device;
     struct cli_hub_flags hub;
     const char *model;
+    struct cli_lora_flags lora;
     const char *chat_template; // NULL: the file's own
     int quantize;              // of cli_quantize_types
     const char *variables;     // of the chat template, a JSON object; NULL: none
@@ -38,7 +40,9 @@ struct cli_session_flags {
 
 // Rows of a flag table for settings with a field `session` of the type above.
 #define CLI_MODEL_FLAGS                                                                            \
-    CLI_ANY_MODEL_FLAGS("a GGUF file, a folder of SafeTensors, or the name of a model (required)")
+    CLI_ANY_MODEL_FLAGS(                                                                           \
+        "a GGUF file, a folder of SafeTensors, or the name of a model (required)"),                \
+        CLI_LORA_FLAGS
 #define CLI_QUANTIZE_FLAG(field)                                                                   \
     CLI_CHOICE(field, cli_quantize_types, "--quantize", "TYPE",                                    \
                "type of the large matrices of a folder of SafeTensors: q8_0 (default), q5_1, "     \

@@ -82,8 +82,10 @@ const struct cli_flag cli_foreign_flags[] = {
         "--rope-scaling, --rope-scale, --rope-freq-base, --rope-freq-scale, --yarn-orig-ctx, "
         "--yarn-ext-factor, --yarn-attn-factor, --yarn-beta-slow, --yarn-beta-fast",
         "the model's file sets RoPE; leave it out"),
-    CLI_MISSING("--lora, --lora-scaled, --lora-init-without-apply",
-                "llama-export-lora merges an adapter into a model file, which -m takes"),
+    CLI_MISSING("--lora, --lora-scaled",
+                "`glinfer run`, `chat`, `serve` and other commands take adapters"),
+    CLI_MISSING("--lora-init-without-apply", "`glinfer serve` takes it; --lora-scaled FILE:0 "
+                                             "switches an adapter off"),
     CLI_MISSING("--control-vector, --control-vector-scaled, --control-vector-layer-range",
                 "vectors that steer a model are not supported; leave it out"),
     CLI_MISSING("-dr, --docker-repo", "-hf USER/REPO and -m URL fetch models"),

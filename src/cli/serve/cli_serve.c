@@ -55,6 +55,9 @@ static const struct cli_flag flags[] = {
     CLI_HEADING("Model and device"),
     CLI_ANY_MODEL_FLAGS("a GGUF file, or the name of a model; needed unless --speech-model is "
                         "given"),
+    CLI_LORA_FLAGS,
+    CLI_SWITCH(session.lora.is_off, "--lora-init-without-apply",
+               "load adapters switched off, for /lora-adapters and requests to set their scales"),
     CLI_CONTEXT_FLAG("tokens that each of --parallel conversations may have; 0 (default): the "
                      "smaller of the model's and 4096"),
     CLI_TEMPLATE_FLAG,

@@ -1,14 +1,49 @@
 #include "base/arguments.h"
 #include "engine/api/call.h"
 
-// Copies what the caller knows of params, and of the source: *source is the path's if there is
+#include <float.h>
+
+// The sources of a model and of its adapters, as far as the caller knows them.
+struct sources {
+    struct glinfer_source model, adapters[GI_MAX_ADAPTERS];
+    const struct glinfer_source *pointers[GI_MAX_ADAPTERS];
+};
+
+static bool take_adapters(struct glinfer_model_params *own, struct sources *sources,
+                          struct glinfer_error *err)
+{
+    if (!GI_CHECK(err, GI_ARRAY(own->adapters, own->n_adapters))) {
+        return false;
+    }
+    if (own->n_adapters > GI_MAX_ADAPTERS) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "a model takes at most %u adapters, not %u", GI_MAX_ADAPTERS,
+                            own->n_adapters);
+    }
+    for (uint32_t i = 0; i < own->n_adapters; i++) {
+        const struct glinfer_source *adapter = own->adapters[i];
+        sources->pointers[i] = &sources->adapters[i];
+        sources->adapters[i] = (struct glinfer_source){.struct_size = sizeof(*adapter)};
+        if (!GI_CHECK(err, GI_SET(adapter), GI_COPY(&sources->adapters[i], adapter)) ||
+            (own->adapter_scales &&
+             !gi_check_number("adapter_scales", own->adapter_scales[i], -FLT_MAX, FLT_MAX, err))) {
+            return false;
+        }
+    }
+    own->adapters = sources->pointers;
+    return true;
+}
+
+// Copies what the caller knows of params, and of the sources: the model's is the path's if there is
 // none.
-static bool take_params(struct glinfer_model_params *own, struct glinfer_source *source,
+static bool take_params(struct glinfer_model_params *own, struct sources *sources,
                         const struct glinfer_model_params *params, struct glinfer_error *err)
 {
+    struct glinfer_source *source = &sources->model;
     if (!GI_CHECK(err, GI_COPY(own, params)) ||
         !GI_CHECK(err, GI_ENUM(own->type_k, GLINFER_CACHE_Q4_0),
-                  GI_ENUM(own->type_v, GLINFER_CACHE_Q4_0))) {
+                  GI_ENUM(own->type_v, GLINFER_CACHE_Q4_0)) ||
+        !take_adapters(own, sources, err)) {
         return false;
     }
     if (!own->source) {
@@ -26,10 +61,10 @@ bool glinfer_model_inspect(const struct glinfer_model_params *params,
                            struct glinfer_model_info *info, struct glinfer_error *err)
 {
     struct glinfer_model_params own = {0};
-    struct glinfer_source source;
+    struct sources sources;
     struct glinfer_model_info full = {0};
-    if (!GI_CHECK(err, GI_SET(info), GI_SIZED(info)) || !take_params(&own, &source, params, err) ||
-        !gi_model_inspect(&source, &own, &full, err)) {
+    if (!GI_CHECK(err, GI_SET(info), GI_SIZED(info)) || !take_params(&own, &sources, params, err) ||
+        !gi_model_inspect(&sources.model, &own, &full, err)) {
         return false;
     }
     gi_sized_give(info, &full, sizeof(full));
@@ -41,12 +76,12 @@ struct glinfer_model *glinfer_model_load(struct glinfer_device *device,
                                          struct glinfer_error *err)
 {
     struct glinfer_model_params own = {0};
-    struct glinfer_source source;
-    if (!GI_CHECK(err, GI_SET(device)) || !take_params(&own, &source, params, err) ||
+    struct sources sources;
+    if (!GI_CHECK(err, GI_SET(device)) || !take_params(&own, &sources, params, err) ||
         !gi_device_is_free(device, err)) {
         return NULL;
     }
-    struct glinfer_model *model = gi_model_load(device, &source, &own, err);
+    struct glinfer_model *model = gi_model_load(device, &sources.model, &own, err);
     gi_call_end(device); // maybe with the device, which a callback has destroyed
     return model;
 }

@@ -3,6 +3,7 @@
 #include "engine/session/samplers.h"
 #include "engine/session/step_executors.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool check_params(const struct glinfer_model *model,
@@ -109,6 +110,42 @@ bool glinfer_session_prepare(struct glinfer_session *session,
     }
     gi_call_leave(session, &saved);
     return ok;
+}
+
+bool glinfer_session_set_adapter_scales(struct glinfer_session *session, const float *scales,
+                                        size_t n, struct glinfer_error *err)
+{
+    struct gi_platform_saved saved;
+    if (!GI_CHECK(err, GI_SET(session), GI_ARRAY(scales, n))) {
+        return false;
+    }
+    if (n != session->model->adapters.n) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "%zu scales do not fit the %u adapters of the model", n,
+                            session->model->adapters.n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(scales[i])) {
+            return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                                "the scale of adapter %zu is infinite or no number", i);
+        }
+    }
+    if (!gi_call_begin(session, &saved, err)) {
+        return false;
+    }
+    const bool ok = gi_session_set_scales(session, scales, err);
+    gi_call_leave(session, &saved);
+    return ok;
+}
+
+size_t glinfer_session_adapter_scales(const struct glinfer_session *session, float *scales,
+                                      size_t n)
+{
+    const size_t n_own = session ? session->model->adapters.n : 0;
+    for (size_t i = 0; scales && i < n && i < n_own; i++) {
+        scales[i] = session->adapter_scales[i];
+    }
+    return n_own;
 }
 
 void glinfer_session_reset(struct glinfer_session *session)

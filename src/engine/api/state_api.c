@@ -15,11 +15,14 @@ static const struct gi_hparams *hparams_of(const struct glinfer_session *session
     return &session->model->hparams;
 }
 
+// A cache is that of a model with the adapters that are active.
 static struct gi_state_shape describe(const struct glinfer_session *session)
 {
     const struct gi_sequence *sequence = &session->sequence;
+    struct gi_hash model = session->model->identity;
+    gi_model_adapters_identify(&session->model->adapters, session->adapter_scales, &model);
     return (struct gi_state_shape){
-        .model = session->model->identity,
+        .model = model,
         .type_k = sequence->cache[0].type_k,
         .type_v = sequence->cache[0].type_v,
         .row_size = gi_cache_rows_size(sequence, hparams_of(session)),
@@ -89,6 +92,9 @@ static bool copy(struct glinfer_session *to, struct glinfer_session *from, uint3
     struct gi_sequence *target = &to->sequence;
     const struct gi_sequence *source = &from->sequence;
     if (!gi_session_check_idle(from, err) || !gi_step_executors_settle(from, false, err)) {
+        return false;
+    }
+    if (!gi_session_set_scales(to, from->adapter_scales, err)) {
         return false;
     }
     gi_sequence_settle(&from->sequence);

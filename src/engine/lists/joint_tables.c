@@ -29,6 +29,7 @@ static void choose_rows(struct gi_joint_tables *tables, uint32_t first, uint32_t
         {&tables->graph.attn, GI_JOINT_ATTENTION},
         {&tables->graph.inputs, GI_JOINT_INPUTS},
         {&tables->graph.stream_rows, GI_JOINT_STREAMS},
+        {&tables->graph.adapters.rows.t, GI_JOINT_ADAPTER},
     };
     const uint32_t n_slots = tables->joint.n_slots;
     tables->joint.first_row = first;
@@ -42,13 +43,16 @@ static void choose_rows(struct gi_joint_tables *tables, uint32_t first, uint32_t
         *rows[i].rows = gi_joint_rows(&tables->joint, &array);
         rows[i].rows->range = n == n_slots ? range : rows[i].rows->range;
     }
+    struct gi_adapter_rows *adapters = &tables->graph.adapters.rows;
+    adapters->scales = gi_joint_rows(&tables->joint, &tables->scales).range;
+    adapters->scale_stride = (uint32_t)(tables->scales.stride / sizeof(float));
     tables->graph.q = tables->graph.ffn_act_rows; // scratch for f16: joint steps have q elsewhere
 }
 
 void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables *slot,
                           uint32_t n_slots, const struct gi_slot_array *state,
                           const struct gi_slot_array *ring, const struct gi_slot_array *adjust,
-                          const struct gi_slot_array *kv,
+                          const struct gi_slot_array *scales, const struct gi_slot_array *kv,
                           const struct gi_range ranges[GI_JOINT_RANGE_COUNT])
 {
     const struct gi_graph *graph = &slot->graph;
@@ -56,6 +60,7 @@ void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables
     *tables =
         (struct gi_joint_tables){.model = slot->model, .graph = *graph, .recorder = slot->recorder};
     tables->adjust = *adjust;
+    tables->scales = *scales;
     tables->recorder.packs_rows = false; // only for large batches
     tables->recorder.table = NULL;
     tables->joint = (struct gi_joint){

@@ -13,6 +13,7 @@ struct gi_joint_tables {
     const struct glinfer_model *model; // borrowed; NULL: no joint lists
     struct gi_joint joint;
     struct gi_slot_array adjust; // adjustments of each slot's logits
+    struct gi_slot_array scales; // of adapters
     struct gi_graph graph;
     struct gi_recorder recorder; // except its list
     struct gi_range ranges[GI_JOINT_RANGE_COUNT];
@@ -24,11 +25,12 @@ struct gi_joint_tables {
 };
 
 // Initializes without lists. `slot`: tables of one of the sequences, whose vectors all share.
-// state, ring and adjust hold all slots, state also one element for the list itself; kv: (n_layer).
+// state, ring, adjust and scales hold all slots, state also one element for the list itself; kv:
+// (n_layer).
 void gi_joint_tables_init(struct gi_joint_tables *tables, const struct gi_tables *slot,
                           uint32_t n_slots, const struct gi_slot_array *state,
                           const struct gi_slot_array *ring, const struct gi_slot_array *adjust,
-                          const struct gi_slot_array *kv,
+                          const struct gi_slot_array *scales, const struct gi_slot_array *kv,
                           const struct gi_range ranges[GI_JOINT_RANGE_COUNT]);
 // Destroys the lists. Accepts all-zero.
 void gi_joint_tables_finish(struct gi_joint_tables *tables);

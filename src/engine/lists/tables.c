@@ -40,6 +40,8 @@ static void hand_out_ranges(struct gi_tables *tables)
     graph->sound.range = ranges[GI_SESSION_SOUND];
     graph->cross_state = ranges[GI_SESSION_CROSS];
     graph->stream_rows.range = ranges[GI_SESSION_STREAM_ROWS];
+    graph->adapters.rows.t.range = ranges[GI_SESSION_ADAPTER_ROWS];
+    graph->adapters.rows.scales = ranges[GI_SESSION_ADAPTER];
     tables->step_buffers = (struct gi_step_buffers){.state = ranges[GI_SESSION_STATE],
                                                     .ring = ranges[GI_SESSION_RING],
                                                     .counts = ranges[GI_SESSION_COUNTS]};
@@ -61,10 +63,9 @@ static void open_table(struct gi_tables *tables, bool is_batch, struct glinfer_e
 
 static void record_layers(struct gi_tables *tables)
 {
-    const struct glinfer_model *model = tables->model;
     gi_graph_embed(&tables->graph);
-    for (uint32_t layer = 0; layer < model->hparams.n_layer; layer++) {
-        gi_model_family_record(model->family, &tables->graph, layer);
+    for (uint32_t layer = 0; layer < tables->model->hparams.n_layer; layer++) {
+        gi_model_family_record(tables->model->family, &tables->graph, layer);
     }
 }
 
@@ -148,6 +149,8 @@ static void cut_rows(struct gi_tables *tables)
     struct gi_rows *const rows[] = {
         &graph->x,    &graph->norm,        &graph->qkv,          &graph->q,
         &graph->attn, &graph->ffn_gate_up, &graph->ffn_act_rows, &graph->inputs};
+    struct gi_rows *t = &graph->adapters.rows.t;
+    t->range.size = (uint64_t)t->stride * tables->n_small * sizeof(float);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         rows[i]->range.size = (uint64_t)rows[i]->stride * tables->n_small * sizeof(float);
     }
@@ -160,8 +163,7 @@ static enum gi_step_end end_of(uint32_t list)
                                         : list - GI_LIST_STEP;
 }
 
-// A list without layers of its own ends the one that was recorded last, whose partial results of
-// logits it takes; its grids never change.
+// A list without layers ends the one recorded last, whose partial results of logits it takes.
 struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t list,
                                            struct glinfer_error *err)
 {
@@ -265,12 +267,12 @@ static bool is_needed(const struct gi_tables *tables, uint32_t list)
 
 bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err)
 {
-    const bool is_encoder = tables->model->hparams.is_encoder;
+    const uint32_t end = tables->model->hparams.is_encoder ? GI_LIST_STEP : GI_LIST_COUNT;
     struct gi_program_table *own = tables->recorder.programs;
     struct gi_program_table *programs = gi_program_table_create(tables->recorder.gpu, err);
     bool ok = programs != NULL;
     tables->recorder.programs = programs;
-    for (uint32_t i = 0; ok && i < (is_encoder ? GI_LIST_STEP : GI_LIST_COUNT); i++) {
+    for (uint32_t i = 0; ok && i < end; i++) {
         if (is_needed(tables, i)) {
             struct gi_dispatch_table *list = gi_tables_record(tables, i, err);
             ok = list != NULL;
@@ -316,8 +318,7 @@ static struct gi_dispatch_table *take_list(void *user, uint32_t i, struct glinfe
     return list ? list : gi_tables_record(tables, i, err);
 }
 
-// Describes the test of a list: position and tokens, and how it ends. Batches are placed in the
-// text, as far as the context allows: attention takes several tiles of tokens and of keys.
+// Describes the test of a list. Batches lie in the text: attention takes several tiles of keys.
 static void describe_list(void *user, uint32_t i, struct gi_tested_list *test)
 {
     enum { BATCH_PAST = 100, END_TOKENS = 3 };

@@ -66,7 +66,7 @@ static bool inspect_towers(struct glinfer_model_info *info, const struct gi_gguf
     bool ok = true;
     for (uint32_t i = 0; ok && i < GI_TOWER_COUNT; i++) {
         struct gi_model_plan plan;
-        ok = gi_model_plan_init(&plan, gguf, &towers[i], limits, err);
+        ok = gi_model_plan_init(&plan, gguf, &towers[i], limits, NULL, err);
         if (ok) {
             gi_model_info_plan(&infos[i], &plan, params, limits->alignment, 0);
             gi_model_plan_finish(&plan);
@@ -92,10 +92,15 @@ static bool inspect_support(struct glinfer_model_info *info, const struct gi_ggu
     const struct gi_tower *towers = gi_towers_find(gguf);
     struct glinfer_error reason;
     struct gi_model_plan plan;
+    struct gi_adapter_set adapters = {0};
     if (towers && inspect_towers(info, gguf, towers, &limits, params, &reason)) {
         return true;
     }
-    if (towers || !gi_model_plan_init(&plan, gguf, NULL, &limits, &reason)) {
+    const bool is_planned =
+        !towers && gi_adapter_set_open(&adapters, params->adapters, params->n_adapters, &reason) &&
+        gi_model_plan_init(&plan, gguf, NULL, &limits, &adapters, &reason);
+    if (!is_planned) {
+        gi_adapter_set_close(&adapters);
         snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
         return reason.status != GLINFER_STATUS_NO_MEMORY || gi_error_pass(err, &reason);
     }
@@ -104,6 +109,7 @@ static bool inspect_support(struct glinfer_model_info *info, const struct gi_ggu
     reason = *tokenizer_err;
     info->is_supported = tokenizer && check_vocabulary(&plan, tokenizer, &reason);
     gi_model_plan_finish(&plan);
+    gi_adapter_set_close(&adapters);
     if (!info->is_supported) {
         snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
     }
@@ -247,12 +253,13 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
 }
 
 static bool plan_file(const struct glinfer_model *model, const struct gi_gguf *gguf,
-                      struct gi_model_plan *plan, struct glinfer_error *err)
+                      struct gi_adapter_set *adapters, struct gi_model_plan *plan,
+                      struct glinfer_error *err)
 {
     const struct gi_limits *limits = gi_gpu_limits(model->device->gpu);
     const struct gi_plan_limits plan_limits = {.max_range = gi_arena_max_range(limits),
                                                .alignment = gi_arena_alignment(limits)};
-    return gi_model_plan_init(plan, gguf, &model->tower, &plan_limits, err);
+    return gi_model_plan_init(plan, gguf, &model->tower, &plan_limits, adapters, err);
 }
 
 // Logs which of the file's tensors and special tokens are left alone.
@@ -268,11 +275,12 @@ static bool note_spare(const struct glinfer_model *model, const struct gi_model_
     return true;
 }
 
-static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
-                      const struct glinfer_model_params *params, struct glinfer_error *err)
+static bool load_planned_file(struct glinfer_model *model, const struct gi_gguf *gguf,
+                              struct gi_adapter_set *adapters,
+                              const struct glinfer_model_params *params, struct glinfer_error *err)
 {
     struct gi_model_plan plan;
-    if (!plan_file(model, gguf, &plan, err)) {
+    if (!plan_file(model, gguf, adapters, &plan, err)) {
         return false;
     }
     const bool is_tower = model->tower.family;
@@ -284,6 +292,19 @@ static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
         gi_model_info_file(&model->info, gguf, model->tokenizer.core, err) &&
         (is_tower || note_spare(model, &plan, err)) && load_planned(model, &plan, params, err);
     gi_model_plan_finish(&plan);
+    return ok;
+}
+
+static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
+                      const struct glinfer_model_params *params, struct glinfer_error *err)
+{
+    struct gi_adapter_set adapters;
+    if (!gi_adapter_set_open(&adapters, params->adapters, params->n_adapters, err)) {
+        return false;
+    }
+    const bool ok = gi_model_adapters_keep(&model->adapters, &adapters, params, err) &&
+                    load_planned_file(model, gguf, &adapters, params, err);
+    gi_adapter_set_close(&adapters);
     return ok;
 }
 
@@ -390,11 +411,14 @@ static bool check_same(const struct glinfer_model *model, const struct gi_gguf *
 
 bool gi_model_can_restore(const struct glinfer_model *model, struct glinfer_error *err)
 {
-    return !model->source.is_transient ||
-           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s was only there while the model was loaded (is_transient), so that its "
-                        "weights cannot be read again: destroy the model and load it anew",
-                        model->source.name);
+    if (model->source.is_transient) {
+        return gi_error_set(
+            err, GLINFER_STATUS_UNSUPPORTED,
+            "%s was only there while the model was loaded (is_transient), so that its "
+            "weights cannot be read again: destroy the model and load it anew",
+            model->source.name);
+    }
+    return gi_model_adapters_can_reopen(&model->adapters, err);
 }
 
 bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress, void *user,
@@ -403,11 +427,15 @@ bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress,
     const struct glinfer_model_params params = {.progress = progress, .progress_user = user};
     struct gi_model_plan plan;
     struct gi_gguf *gguf = gi_hf_open_source(&model->source, err);
-    bool ok = gguf && check_same(model, gguf, err) && plan_file(model, gguf, &plan, err);
+    struct gi_adapter_set adapters = {0};
+    bool ok = gguf && check_same(model, gguf, err) &&
+              gi_model_adapters_reopen(&model->adapters, &adapters, err) &&
+              plan_file(model, gguf, &adapters, &plan, err);
     if (ok) {
         ok = load_weights(model, &plan, &params, err);
         gi_model_plan_finish(&plan);
     }
+    gi_adapter_set_close(&adapters);
     gi_gguf_close(gguf);
     return ok;
 }
@@ -433,6 +461,7 @@ void gi_model_destroy(struct glinfer_model *model)
     free(model->positions);
     gi_dense_head_finish(&model->head);
     gi_source_drop(&model->source);
+    gi_model_adapters_finish(&model->adapters);
     struct glinfer_model **place = &model->device->models;
     while (*place != model) {
         place = &(*place)->next;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/device/device.h"
+#include "engine/model/adapter/model_adapters.h"
 #include "engine/model/dense_head.h"
 #include "engine/model/weight_store.h"
 #include "gguf/identity.h"
@@ -27,6 +28,7 @@ struct glinfer_model {
     struct glinfer_model *encoder;
     struct gi_whisper_model speech;
     struct gi_hash identity; // of what the file holds
+    struct gi_model_adapters adapters;
     const struct gi_model_family *family;
     struct gi_hparams hparams;
     struct gi_qkv_layout qkv_layout;

@@ -105,6 +105,33 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
     const struct gi_session_shape more = {.n_batch = shape->n_batch + 1};
     sizes[GI_SESSION_STREAM_ROWS] =
         lay_out_rows(&graph->stream_rows, &more, hparams->altup.n * hparams->n_embd);
+    sizes[GI_SESSION_ADAPTER_ROWS] =
+        lay_out_rows(&graph->adapters.rows.t, shape, hparams->adapter_rows);
+}
+
+// Makes room for adapters at the end of a step's range. Returns the floats before it.
+static uint32_t lay_out_adapter(const struct gi_hparams *hparams, uint64_t *size)
+{
+    const uint64_t begin = gi_round_up(*size, GI_SLOT_ALIGNMENT), rank = hparams->adapter_rank;
+    if (rank == 0) {
+        return 0;
+    }
+    *size = begin + (gi_adapter_scales(rank) + hparams->adapter_rows) * sizeof(float);
+    return (uint32_t)(begin / sizeof(float));
+}
+
+// Makes the same room in the scratch of attention, where offsets must not depend on the context.
+static uint32_t lay_out_attention_adapter(const struct gi_hparams *hparams,
+                                          struct gi_attention_scratch *scratch, uint64_t *size)
+{
+    const uint32_t begin = scratch->counter;
+    uint64_t end = begin * sizeof(float);
+    lay_out_adapter(hparams, &end);
+    const uint32_t added = (uint32_t)gi_round_up(end / sizeof(float) - begin, 64);
+    scratch->counter += added;
+    scratch->partial += added;
+    *size += added * sizeof(float);
+    return begin;
 }
 
 // Lays out the caches of layers with and without a window, and a layer's state.
@@ -204,11 +231,16 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
     sizes[GI_SESSION_STREAM] =
         gi_stream_layout(&graph->stream, hparams->n_embd, hparams->n_rot, hparams->norm_eps);
     sizes[GI_SESSION_ATTENTION] = attention_scratch(graph, kept);
+    graph->adapters.attention =
+        lay_out_attention_adapter(hparams, &graph->attention, &sizes[GI_SESSION_ATTENTION]);
+    graph->adapters.stream = lay_out_adapter(hparams, &sizes[GI_SESSION_STREAM]);
+    sizes[GI_SESSION_ADAPTER] = hparams->adapter_rank * sizeof(float);
     sizes[GI_SESSION_FFN_ACT] =
         (uint64_t)gi_x_size(gi_max_u32(
             gi_max_u32(act_width(graph), hparams->inputs.width),
             gi_max_u32(recurrent->n_head * recurrent->dim, hparams->altup.branch_rank))) *
         sizeof(float);
+    graph->adapters.ffn_act = lay_out_adapter(hparams, &sizes[GI_SESSION_FFN_ACT]);
     graph->input.stride = inputs_width(hparams);
     sizes[GI_SESSION_INPUT] = (uint64_t)graph->input.stride * sizeof(float);
     graph->streams.stride = hparams->altup.n > 0 ? gi_altup_step_width(hparams->n_embd) : 0;
@@ -263,4 +295,5 @@ void gi_joint_layout(const struct gi_graph *graph,
     sizes[GI_JOINT_FFN_ACT] = gi_joint_input_rows(n_slots) * row_stride(&graph->ffn_act_rows);
     sizes[GI_JOINT_INPUTS] = n_slots * row_stride(&graph->inputs);
     sizes[GI_JOINT_STREAMS] = (n_slots + 1) * row_stride(&graph->stream_rows);
+    sizes[GI_JOINT_ADAPTER] = n_slots * row_stride(&graph->adapters.rows.t);
 }

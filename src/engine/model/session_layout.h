@@ -17,6 +17,7 @@ enum gi_session_range {
     GI_SESSION_INPUT,   // 0 bytes if layers have no inputs of their own
     GI_SESSION_STREAMS, // 0 bytes if there is one residual stream
     GI_SESSION_LOGITS,
+    GI_SESSION_ADAPTER,   // 0 bytes without adapters: a scale of each of their columns
     GI_SESSION_ATTENTION, // grows with the context
     GI_SESSION_ADJUST,    // grows with the context
     GI_SESSION_TOKENS,    // from here on: grows with the batch
@@ -29,8 +30,9 @@ enum gi_session_range {
     GI_SESSION_FFN_ACT_ROWS,
     GI_SESSION_INPUTS,
     GI_SESSION_STREAM_ROWS,
-    GI_SESSION_SOUND,   // 0 bytes unless an encoder hears
-    GI_SESSION_VECTORS, // grows with the context
+    GI_SESSION_ADAPTER_ROWS, // 0 bytes without adapters
+    GI_SESSION_SOUND,        // 0 bytes unless an encoder hears
+    GI_SESSION_VECTORS,      // grows with the context
     GI_SESSION_RANGE_COUNT,
 };
 
@@ -45,6 +47,7 @@ enum gi_joint_range {
     GI_JOINT_FFN_ACT,
     GI_JOINT_INPUTS,
     GI_JOINT_STREAMS, // n_slots + 1 rows of several residual streams
+    GI_JOINT_ADAPTER,
     GI_JOINT_RANGE_COUNT,
 };
 

@@ -115,6 +115,32 @@ bool gi_weight_samples_keep(struct gi_weight_samples *samples, const struct gi_m
     return true;
 }
 
+bool gi_weight_samples_add(struct gi_weight_samples *samples, const struct gi_weight_part *part,
+                           uint32_t n_cols, const uint16_t *rows, struct glinfer_error *err)
+{
+    struct gi_weight_sample sample = {
+        .quads = part->quads,
+        .quant = part->quant,
+        .slot = UINT32_MAX,
+        .n_rows = part->n_rows,
+        .n_cols = n_cols,
+        .row_size = n_cols * sizeof(*rows),
+    };
+    choose_tiles(&sample, part->n_rows / GI_TILE_ROWS);
+    sample.rows = gi_array_zeroed((size_t)sample.n_tiles * GI_TILE_ROWS, sample.row_size,
+                                  "rows for the self-test", err);
+    for (uint32_t i = 0; sample.rows && i < sample.n_tiles * GI_TILE_ROWS; i++) {
+        const size_t row = sample.tiles[i / GI_TILE_ROWS] * GI_TILE_ROWS + i % GI_TILE_ROWS;
+        memcpy(sample.rows + i * sample.row_size, rows + row * n_cols, sample.row_size);
+        sample.is_there[i] = true;
+    }
+    if (!sample.rows || !GI_ARRAY_PUSH(samples, "rows for the self-test", err, sample)) {
+        free(sample.rows);
+        return false;
+    }
+    return true;
+}
+
 void gi_weight_samples_finish(struct gi_weight_samples *samples)
 {
     for (size_t i = 0; i < samples->count; i++) {

@@ -30,6 +30,10 @@ struct gi_weight_samples {
 bool gi_weight_samples_keep(struct gi_weight_samples *samples, const struct gi_model_plan *plan,
                             uint32_t index, const struct gi_weight_part *part,
                             struct glinfer_error *err);
+// Keeps rows of a part whose rows in f16, (part->n_rows, n_cols), are in memory. Fails with
+// NO_MEMORY.
+bool gi_weight_samples_add(struct gi_weight_samples *samples, const struct gi_weight_part *part,
+                           uint32_t n_cols, const uint16_t *rows, struct glinfer_error *err);
 void gi_weight_samples_finish(struct gi_weight_samples *samples);
 
 // Returns the sample of the part with these quads, NULL if none was kept.

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/round.h"
 #include "base/thread_pool.h"
+#include "engine/model/adapter/adapter_load.h"
 #include "engine/model/plan/plan_rows.h"
 #include "gpu/memory/copy_log.h"
 
@@ -282,25 +283,20 @@ static bool load_tiles(struct loader *loader, const struct gi_plan_weight *weigh
     const uint32_t n_tiles = part->n_rows / GI_TILE_ROWS;
     const uint32_t most =
         chunk.quads_size > CHUNK_BYTES ? 1 : (uint32_t)(CHUNK_BYTES / chunk.quads_size);
-    if (!write_range(loader, &aux, part->quant->table, table_size)) {
-        return false;
-    }
+    bool ok = write_range(loader, &aux, part->quant->table, table_size);
     chunk.scales_to.offset += part->quant->table_words * sizeof(uint32_t);
-    for (; chunk.first < n_tiles; chunk.first += most) {
+    for (; ok && chunk.first < n_tiles; chunk.first += most) {
         chunk.n_tiles = n_tiles - chunk.first < most ? n_tiles - chunk.first : most;
-        if (!begin_chunk(loader, &chunk)) {
-            return false;
-        }
+        ok = begin_chunk(loader, &chunk);
         chunk.quads_to.offset += most * chunk.quads_size;
         chunk.scales_to.offset += most * chunk.scales_size;
     }
-    return true;
+    return ok;
 }
 
 //-- vectors -------------------------------------------------------------------------------------
 
-// Writes one value for each GPU row of the part, of the vector that belongs to the tensor of the
-// row.
+// Writes the element of each GPU row of the part in the vector that belongs to the row's tensor.
 static bool load_vector(struct loader *loader, const struct gi_plan_weight *weight,
                         const struct gi_weight_part *part, struct gi_range aux, uint32_t offset,
                         const struct gi_gguf_tensor *const vectors[GI_MAX_SOURCES])
@@ -359,8 +355,13 @@ static bool load_weight(struct loader *loader, struct gi_weight_store *store, ui
     }
     for (uint32_t i = 0; i < target->n_parts; i++) {
         const struct gi_weight_part *part = &target->parts[i];
+        if (weight->adapts) {
+            return gi_adapter_load_a(loader->gpu, loader->plan, weight, part, &store->samples,
+                                     loader->err);
+        }
         if (!load_tiles(loader, weight, part, part->quads, part->aux) ||
             !load_vector(loader, weight, part, part->aux, part->bias, biases) ||
+            !gi_adapter_load_b(loader->gpu, loader->plan, weight, part, loader->err) ||
             !load_vector(loader, weight, part, part->aux, part->gamma, gammas) ||
             !load_vector(loader, weight, part, part->aux, part->post, posts) ||
             !load_scale(loader, weight, part) ||
@@ -386,6 +387,7 @@ static bool copy_weights(struct gi_weight_store *store, const struct gi_model_pl
         memcpy(store->names[i], plan->weights[i].name, sizeof(store->names[0]));
         store->weights[i].name = store->names[i];
     }
+    gi_adapter_link(plan, store->weights);
     return true;
 }
 

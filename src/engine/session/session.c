@@ -94,6 +94,31 @@ static bool fill_vectors(const struct glinfer_session *session, struct glinfer_e
             write_rotations(session, &hparams->window_rope, NULL, &graph->window_rope, err));
 }
 
+// Writes the scale of each column of adapters to all ranges that have a copy.
+static bool write_scales(const struct glinfer_session *session, struct glinfer_error *err)
+{
+    const struct glinfer_model *model = session->model;
+    const struct gi_adapters *adapters = &session->tables.graph.adapters;
+    const uint32_t n = model->hparams.adapter_rank;
+    const struct {
+        enum gi_session_range range;
+        uint32_t at;
+    } copies[] = {{GI_SESSION_ADAPTER, 0},
+                  {GI_SESSION_STREAM, adapters->stream},
+                  {GI_SESSION_ATTENTION, adapters->attention},
+                  {GI_SESSION_FFN_ACT, adapters->ffn_act}};
+    float columns[GI_MAX_ADAPTER_RANK];
+    bool ok = true;
+    gi_model_adapters_fill(&model->adapters, session->adapter_scales, n, columns);
+    for (size_t i = 0; ok && n > 0 && i < sizeof(copies) / sizeof(copies[0]); i++) {
+        const struct gi_range *range = &session->tables.ranges[copies[i].range];
+        ok = gi_buffer_write(range->buffer, gi_session_gpu(session),
+                             range->offset + copies[i].at * sizeof(float), columns,
+                             n * sizeof(float), err);
+    }
+    return ok;
+}
+
 //-- the session ---------------------------------------------------------------------------------
 
 static void measure_tokens(struct glinfer_session *session)
@@ -135,6 +160,7 @@ static void init_tables(struct glinfer_session *session)
         .tuning = model->device->tuning,
         .is_half = takes_halves(model, session->params.precision),
         .packs_rows = session->params.precision != GLINFER_PRECISION_F32 &&
+                      model->hparams.adapter_rank == 0 &&
                       gi_gpu_class(model->device->gpu)->packs_rows,
     };
     tables->n_batch = gi_default_batch(&model->hparams, session->sequence.n_ctx);
@@ -150,7 +176,8 @@ static bool build(struct glinfer_session *session, const struct glinfer_session_
 {
     init_tables(session);
     return create_buffers(session, err) && fill_vectors(session, err) &&
-           gi_tables_check(&session->tables, err) && gi_step_executors_open(session, err) &&
+           write_scales(session, err) && gi_tables_check(&session->tables, err) &&
+           gi_step_executors_open(session, err) &&
            (!params->expected ||
             gi_session_prepare(session, params->expected, (uint32_t)params->expected->n_predict > 1,
                                false, err)) &&
@@ -172,6 +199,9 @@ static struct glinfer_session *add(struct gi_session_group *group, uint32_t slot
     session->slot = slot;
     session->params = *params;
     session->params.expected = NULL; // it lives during the call
+    for (uint32_t i = 0; i < model->adapters.n; i++) {
+        session->adapter_scales[i] = model->adapters.data[i].scale;
+    }
     session->next = model->sessions;
     model->sessions = session;
     group->sessions[slot] = session;
@@ -224,6 +254,19 @@ bool gi_session_set_keys(struct glinfer_session *session, uint32_t n_key, uint32
     const struct gi_step_state state = {.n_past = n_key - n_tokens, .n_tokens = n_tokens};
     return gi_runner_fill(&session->runner, &session->tables.graph.cross_state, &state,
                           sizeof(state), err);
+}
+
+bool gi_session_set_scales(struct glinfer_session *session, const float *scales,
+                           struct glinfer_error *err)
+{
+    const size_t size = session->model->adapters.n * sizeof(*scales);
+    if (memcmp(session->adapter_scales, scales, size) == 0) {
+        return true;
+    }
+    memcpy(session->adapter_scales, scales, size);
+    gi_sequence_lose(&session->sequence, 0);
+    session->broken.is_there = false;
+    return write_scales(session, err);
 }
 
 bool gi_session_check_idle(const struct glinfer_session *session, struct glinfer_error *err)

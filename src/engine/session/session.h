@@ -32,6 +32,7 @@ struct glinfer_session {
     struct gi_session_group *group; // owns the memory of the tables and of the cache
     uint32_t slot;                  // slot in the group
     struct gi_sequence sequence;
+    float adapter_scales[GI_MAX_ADAPTERS]; // of each adapter of the model
     struct gi_tables tables;
     struct gi_runner runner;
     struct gi_step_executors *step_executors; // engine/session/step_executors.h
@@ -81,6 +82,10 @@ bool gi_session_prepare(struct glinfer_session *session,
                         const struct glinfer_generate_params *params, bool has_steps,
                         bool is_patient, struct glinfer_error *err);
 
+// Sets the scales of adapters, one for each of the model. If one changes, the cache is lost. The
+// context is entered and no answer is in progress. Fails with DRIVER, GPU_LOST.
+bool gi_session_set_scales(struct glinfer_session *session, const float *scales,
+                           struct glinfer_error *err);
 // Fails with INVALID_ARGUMENT if the session has an answer in progress.
 bool gi_session_check_idle(const struct glinfer_session *session, struct glinfer_error *err);
 // Enters the session's GPU (gi_gpu_enter) and settles the chains that an answer left in flight.

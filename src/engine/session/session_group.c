@@ -204,9 +204,9 @@ static bool give_slots(struct gi_session_group *group, struct glinfer_session *s
 static void fit_batch(const struct gi_session_group *group, struct gi_tables *tables,
                       struct gi_session_shape *shape)
 {
-    static const uint32_t rows[] = {GI_SESSION_X,           GI_SESSION_NORM, GI_SESSION_QKV,
-                                    GI_SESSION_Q,           GI_SESSION_ATTN, GI_SESSION_FFN_GATE_UP,
-                                    GI_SESSION_FFN_ACT_ROWS};
+    static const uint32_t rows[] = {
+        GI_SESSION_X,    GI_SESSION_NORM,        GI_SESSION_QKV,          GI_SESSION_Q,
+        GI_SESSION_ATTN, GI_SESSION_FFN_GATE_UP, GI_SESSION_FFN_ACT_ROWS, GI_SESSION_ADAPTER_ROWS};
     const uint64_t room = gi_arena_max_range(gi_gpu_limits(group->model->device->gpu));
     const struct gi_session_shape one = {shape->n_ctx, 1, shape->type_k, shape->type_v};
     struct sizes sizes = {0};
@@ -254,7 +254,8 @@ bool gi_session_group_place(struct gi_session_group *group, struct glinfer_sessi
     if (is_first && group->n_slots > 1) {
         gi_joint_tables_init(&group->joint, tables, group->n_slots,
                              &group->arrays[GI_SESSION_STATE], &group->arrays[GI_SESSION_RING],
-                             &group->arrays[GI_SESSION_ADJUST], group->kv, group->joint_ranges);
+                             &group->arrays[GI_SESSION_ADJUST], &group->arrays[GI_SESSION_ADAPTER],
+                             group->kv, group->joint_ranges);
     }
     return true;
 }

@@ -19,7 +19,7 @@ struct gi_define {
     int32_t value;
 };
 
-#define GI_MAX_DEFINES 20
+#define GI_MAX_DEFINES 22
 #define GI_QUANT_NONE  UINT32_MAX
 
 struct gi_program_key {

@@ -197,6 +197,10 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
                       gi_gemv_blocks(&part->shape, weight_part->quant, part->n_block));
     }
     gi_key_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
+    if (weight->adapter) {
+        gi_key_define(&part->key, "ADAPTER_RANK", weight->adapter_rank);
+        gi_key_define(&part->key, "ADAPTER_AT", recorder->adapter / 4);
+    }
 }
 
 // An index that all invocations share costs V3D and Mali less in a uniform block.

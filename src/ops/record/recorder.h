@@ -33,6 +33,9 @@ struct gi_recorder {
     // range on in its buffer, and the n_later buffers after that one.
     struct gi_range movable;
     uint32_t n_later;
+    // Set for projections of a decode step with adapters: the offset of the scales, in floats of
+    // the range that has x; the product of matrix A follows (glsl/gemv/gemv_adapter.glsl).
+    uint32_t adapter;
     // Set while one sequence of a joint step is recorded; 0: all sequences, or the only one.
     struct gi_range state;
     uint32_t slot; // from 1

@@ -22,7 +22,12 @@
 // second of pair i. Dot products of q and k do not depend on it; for v it is the natural order.
 //
 // Each part has two ranges: quads and aux. aux is uints: the scales, then the vectors of the
-// matrix, each f32 with one value for each GPU row of the part.
+// matrix, each f32 with one value for each GPU row of the part. A part with adapters has a bias,
+// followed by the matrices B of adapters (glsl/gemv/gemv_adapter.glsl).
+//
+// An adapter adds B A x to W x, where A has few rows and B as few columns. All adapters of a model
+// count as one, whose rank is that of all together, rounded up. For a stack of matrices, such as
+// q, k and v, A has `rank` rows for each of them in turn, rounded up to two tiles.
 #pragma once
 
 #include "gpu/memory/buffer.h"
@@ -49,6 +54,10 @@ struct gi_weight {
     bool is_normed;  // its result is normed, with weights in aux
     bool is_split;   // gate and up are separate: see above
     bool is_ungated; // a network's first matrix with rows of up only, in plain order
+    // The matrix A of adapters, borrowed from the owner of this weight, and their rank, a multiple
+    // of 4; NULL, 0: none.
+    const struct gi_weight *adapter;
+    uint32_t adapter_rank;
     uint32_t n_parts;
     struct gi_weight_part parts[GI_MAX_PARTS];
 };
@@ -68,6 +77,18 @@ static inline const struct gi_quant *gi_weight_quant(const struct gi_weight *wei
 static inline uint32_t gi_weight_blocks(const struct gi_weight *weight)
 {
     return (weight->n_cols + GI_QUANT_BLOCK - 1) / GI_QUANT_BLOCK;
+}
+
+// Returns the uints that follow the bias of n_rows rows with adapters.
+static inline uint32_t gi_adapter_words(uint32_t n_rows, uint32_t rank)
+{
+    return n_rows * (rank / 2 + 1);
+}
+
+// Returns the floats of the scales of adapters, with padding before what follows them.
+static inline uint32_t gi_adapter_scales(uint32_t rank)
+{
+    return (rank + 63) / 64 * 64;
 }
 
 // Returns true if the quads and the aux of a part can be read through buffer textures.

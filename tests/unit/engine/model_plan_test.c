@@ -150,7 +150,7 @@ static void expect_refusal(const struct wrong *wrong, enum glinfer_status status
     struct gi_model_plan plan;
     struct glinfer_error err = {0};
     GGUF *gguf = build(&b, wrong);
-    assert_false(gi_model_plan_init(&plan, gguf, NULL, &limits, &err));
+    assert_false(gi_model_plan_init(&plan, gguf, NULL, &limits, NULL, &err));
     if (err.status != status || !strstr(err.message, word)) {
         fail_msg("status %d, \"%s\"; expected %d and \"%s\"", err.status, err.message, status,
                  word);
@@ -183,14 +183,15 @@ TEST(what_a_file_has_besides_is_counted)
     struct gi_spare_tensors spare;
     struct glinfer_error err = {0};
     GGUF *gguf = build(&b, &wrong);
-    assert_false(gi_model_plan_init(&plan, gguf, NULL, &limits, &err)); // a bias of the wrong shape
+    assert_false(
+        gi_model_plan_init(&plan, gguf, NULL, &limits, NULL, &err)); // a bias of the wrong shape
     assert_says(err.message, "blk.0.attn_q.bias");
     gi_gguf_close(gguf);
     gguf_finish(&b);
     const char *seven[8] = {NULL};
     memcpy(seven, names, 7 * sizeof(seven[0]));
     gguf = build(&b, &(struct wrong){.spare = seven});
-    assert_true(gi_model_plan_init(&plan, gguf, NULL, &limits, &err));
+    assert_true(gi_model_plan_init(&plan, gguf, NULL, &limits, NULL, &err));
     assert_true(gi_spare_tensors_find(&plan, &spare, &err));
     assert_int_equal(spare.n_vision, 2);
     assert_int_equal(spare.n_audio, 1);
@@ -280,7 +281,7 @@ static void check_places(const struct wrong *wrong)
         struct gi_model_plan plan;
         const struct gi_plan_limits small = {.max_range = ranges[i], .alignment = 64};
         GGUF *gguf = build(&b, wrong);
-        must_do(gi_model_plan_init(&plan, gguf, NULL, &small, &err));
+        must_do(gi_model_plan_init(&plan, gguf, NULL, &small, NULL, &err));
         assert_int_equal(plan.n_weights, GI_SLOT_COUNT + 1);
         for (uint32_t w = 0; w < plan.n_weights; w++) {
             check_rows(&plan, &plan.weights[w]);
@@ -348,7 +349,7 @@ TEST(rotary_pairs_are_neighbours)
     BUILDER b = {0};
     struct gi_model_plan plan;
     GGUF *gguf = build(&b, &nothing);
-    assert_true(gi_model_plan_init(&plan, gguf, NULL, &limits, NULL));
+    assert_true(gi_model_plan_init(&plan, gguf, NULL, &limits, NULL, NULL));
     const struct gi_plan_weight *qkv = &plan.weights[GI_SLOT_QKV];
     const enum gi_rope_pairing pairings[] = {GI_ROPE_PAIRING_ADJACENT, GI_ROPE_PAIRING_HALVES};
     for (uint32_t i = 0; i < 2; i++) {

@@ -231,7 +231,7 @@ static void check_bytes(const struct shape *shape, const struct mixture *mixture
     assert_ptr_not_equal(map, MAP_FAILED);
     memcpy(map, header.data, header.size);
     struct gi_gguf *gguf = gi_gguf_open(GI_SOURCE_MEMORY(map, size, "test.gguf"), &err);
-    if (!gguf || !gi_model_plan_init(&plan, gguf, NULL, &limits, &err)) {
+    if (!gguf || !gi_model_plan_init(&plan, gguf, NULL, &limits, NULL, &err)) {
         fail_msg("%s, %s: %s", shape->label, mixture->label, err.message);
     }
     if (plan.weight_bytes > file.size + file.size * 3 / 100) {

@@ -32,7 +32,7 @@ static bool plan_towers(size_t size, struct glinfer_error *err)
     bool ok = towers != NULL;
     for (int i = 0; ok && i < GI_TOWER_COUNT; i++) {
         struct gi_model_plan plan;
-        ok = gi_model_plan_init(&plan, gguf, &towers[i], &limits, err);
+        ok = gi_model_plan_init(&plan, gguf, &towers[i], &limits, NULL, err);
         if (ok) {
             gi_model_plan_finish(&plan);
         }

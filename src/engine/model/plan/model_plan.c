@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/round.h"
+#include "engine/model/adapter/plan_adapters.h"
 #include "engine/model/plan/file_kind.h"
 #include "engine/model/plan/plan_ends.h"
 #include "engine/model/plan/plan_rows.h"
@@ -244,13 +245,16 @@ static void plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
         weight->weight.is_normed = weight->post != NULL;
         weight->scale = norm_after(plan, layer, GI_NORM_OUT_SCALE);
     }
+    weight->can_adapt = spec->slot <= GI_SLOT_DOWN && n_expert == 0 &&
+                        !(spec->slot == GI_SLOT_GATE_UP && plan->hparams.is_sparse[layer]);
     gi_weight_layout(plan, weight);
 }
 
 static void plan_weights(struct gi_model_plan *plan)
 {
     const uint32_t n_layer = plan->hparams.n_layer;
-    const size_t count = (size_t)n_layer * GI_SLOT_COUNT + GI_MAX_ENDS;
+    const size_t n_layer_weights = (size_t)n_layer * GI_SLOT_COUNT;
+    const size_t count = (plan->adapters ? 2 : 1) * n_layer_weights + GI_MAX_ENDS;
     plan->weights =
         gi_array_zeroed(count, sizeof(plan->weights[0]), "the list of weights", &plan->failure);
     if (!plan->weights || !plan->norms) {
@@ -408,17 +412,20 @@ static void lay_out_vectors(struct gi_model_plan *plan)
 
 bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
                         const struct gi_tower *tower, const struct gi_plan_limits *limits,
-                        struct glinfer_error *err)
+                        struct gi_adapter_set *adapters, struct glinfer_error *err)
 {
     memset(plan, 0, sizeof(*plan));
     plan->gguf = gguf;
     plan->tower = tower ? *tower : (struct gi_tower){0};
     plan->limits = *limits;
+    plan->adapters = adapters && adapters->n > 0 ? adapters : NULL;
     if (find_family(plan, err) && read_hparams(plan, err)) {
+        gi_plan_adapters_begin(plan);
         lay_out_vectors(plan);
         find_rope_factors(plan);
         plan_norms(plan);
         plan_weights(plan);
+        gi_plan_adapters(plan);
         if (!plan->failure.status) {
             return true;
         }

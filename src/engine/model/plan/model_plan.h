@@ -3,6 +3,7 @@
 // the GPU. Borrows the gguf, which must outlive it.
 #pragma once
 
+#include "engine/model/adapter/adapter_set.h"
 #include "graph/model_family.h"
 
 // Rows of a tensor: all of them, or a slice of a tensor that stacks several matrices.
@@ -28,6 +29,9 @@ struct gi_plan_weight {
     const struct gi_gguf_tensor *gamma; // of the norm that travels with it; NULL: none
     const struct gi_gguf_tensor *post;  // gamma of the norm of its result; NULL: none
     const struct gi_gguf_tensor *scale; // the factor of the layer after that norm; NULL: none
+    bool can_adapt;                     // adapters may change it
+    // The weight that a matrix A of adapters, which has no sources, belongs to; else NULL.
+    const struct gi_plan_weight *adapts;
     struct gi_weight weight;
 };
 
@@ -52,10 +56,11 @@ struct gi_model_plan {
     struct gi_hparams hparams;
     struct gi_qkv_layout qkv_layout;
     struct gi_norm_layout norm_layout;
+    struct gi_adapter_set *adapters; // borrowed; NULL: none
     // (n_layer, GI_SLOT_COUNT), the embedding (of an encoder of sound: two convolutions), the
     // output unless it is tied, then, if present, the layers' own inputs (embeddings, projection)
     // and the residual streams (one matrix that makes all streams but the first, and one for each
-    // that reads it back).
+    // that reads it back). The matrices A of adapters follow.
     struct gi_plan_weight *weights;
     uint32_t n_weights;
     bool is_tied;
@@ -70,11 +75,11 @@ struct gi_model_plan {
     struct glinfer_error failure; // the first; after it nothing more is planned
 };
 
-// tower may be NULL: the file is one. Fails with BAD_FILE and UNSUPPORTED (family, type or shape;
-// names the tensor), NO_MEMORY.
+// tower may be NULL: the file is one; adapters, too: none. Notes in them which pairs are used.
+// Fails with BAD_FILE and UNSUPPORTED (family, type or shape; names the tensor), NO_MEMORY.
 bool gi_model_plan_init(struct gi_model_plan *plan, const struct gi_gguf *gguf,
                         const struct gi_tower *tower, const struct gi_plan_limits *limits,
-                        struct glinfer_error *err);
+                        struct gi_adapter_set *adapters, struct glinfer_error *err);
 void gi_model_plan_finish(struct gi_model_plan *plan);
 
 // Returns the bytes of one part: quads, aux and the padding between.

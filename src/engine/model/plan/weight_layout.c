@@ -1,6 +1,7 @@
 #include "engine/model/plan/weight_layout.h"
 
 #include "base/round.h"
+#include "engine/model/adapter/plan_adapters.h"
 #include "engine/model/plan/plan_rows.h"
 #include "ops/gemm/half_rows.h"
 
@@ -9,6 +10,7 @@ struct run {
     const struct gi_quant *quant;
     uint32_t begin, n_rows, step;
     bool has_bias, has_gamma, has_post, has_scale;
+    uint32_t adapter_rank; // 0: no adapters
 };
 
 // Returns the bytes of aux before the vectors: the type's table and the scales.
@@ -22,7 +24,9 @@ static uint64_t vectors_offset(const struct run *run, uint32_t n_rows, uint32_t 
 static uint64_t aux_size(const struct run *run, uint32_t n_rows, uint32_t n_cols)
 {
     const uint64_t vector = gi_round_up(n_rows, 4) * 4;
-    return vectors_offset(run, n_rows, n_cols) + (run->has_bias ? vector : 0) +
+    const uint64_t adapter =
+        run->adapter_rank > 0 ? 4ull * gi_adapter_words(n_rows, run->adapter_rank) : 0;
+    return vectors_offset(run, n_rows, n_cols) + (run->has_bias ? vector : 0) + adapter +
            (run->has_gamma ? vector : 0) + (run->has_post ? vector : 0) + (run->has_scale ? 16 : 0);
 }
 
@@ -66,6 +70,7 @@ static void lay_out_part(struct gi_weight_part *part, const struct run *run, uin
     uint32_t word = (uint32_t)(vectors_offset(run, n_rows, n_cols) / 4);
     const uint32_t vector = (uint32_t)gi_round_up(n_rows, 4);
     part->bias = place(run->has_bias, vector, &word);
+    place(run->adapter_rank > 0, gi_adapter_words(n_rows, run->adapter_rank), &word);
     part->gamma = place(run->has_gamma, vector, &word);
     part->post = place(run->has_post, vector, &word);
     part->scale = place(run->has_scale, 4, &word);
@@ -97,8 +102,12 @@ static const struct gi_quant *source_quant(const struct gi_plan_weight *weight, 
     return gi_quant_find(weight->sources[source].tensor->type->type);
 }
 
+// Returns true if results have a bias, which is of zeros if only adapters ask for it.
 static bool has_any_bias(const struct gi_plan_weight *weight)
 {
+    if (weight->weight.adapter_rank > 0) {
+        return true;
+    }
     for (uint32_t i = 0; i < weight->n_sources; i++) {
         if (weight->sources[i].bias) {
             return true;
@@ -120,7 +129,8 @@ static void lay_out_sections(struct gi_model_plan *plan, struct gi_plan_weight *
                                 .begin = sections->begins[first],
                                 .n_rows = sections->begins[next] - sections->begins[first],
                                 .step = 2 * GI_TILE_ROWS,
-                                .has_bias = has_any_bias(weight)};
+                                .has_bias = has_any_bias(weight),
+                                .adapter_rank = weight->weight.adapter_rank};
         lay_out_run(plan, weight, &run);
     }
 }
@@ -165,7 +175,8 @@ static void cut_weight(struct gi_model_plan *plan, struct gi_plan_weight *weight
                       .has_bias = has_any_bias(weight),
                       .has_gamma = weight->gamma != NULL,
                       .has_post = weight->post != NULL,
-                      .has_scale = weight->scale != NULL};
+                      .has_scale = weight->scale != NULL,
+                      .adapter_rank = weight->weight.adapter_rank};
     for (uint32_t i = 0; i < n_runs; i++) {
         run.quant = source_quant(weight, i);
         run.begin = i * run.n_rows;
@@ -211,6 +222,18 @@ static bool has_two_types(const struct gi_plan_weight *weight, uint32_t first)
     return weight->sources[first].tensor->type != weight->sources[first + 1].tensor->type;
 }
 
+// Adds the parts of a weight to the sizes of the plan.
+static void add_sizes(struct gi_model_plan *plan, const struct gi_plan_weight *weight)
+{
+    for (uint32_t i = 0; i < weight->weight.n_parts; i++) {
+        const struct gi_weight_part *part = &weight->weight.parts[i];
+        const uint64_t range =
+            part->quads.size > part->aux.size ? part->quads.size : part->aux.size;
+        plan->largest_range = range > plan->largest_range ? range : plan->largest_range;
+        plan->weight_bytes += gi_plan_part_size(part, plan->limits.alignment);
+    }
+}
+
 void gi_weight_layout(struct gi_model_plan *plan, struct gi_plan_weight *weight)
 {
     if (plan->failure.status) {
@@ -221,15 +244,24 @@ void gi_weight_layout(struct gi_model_plan *plan, struct gi_plan_weight *weight)
                               (plan->hparams.is_sparse[weight->layer] || has_two_types(weight, 0) ||
                                (weight->n_sources > 2 && has_two_types(weight, 2)));
     weight->weight.n_rows = gpu_rows(plan, weight);
+    weight->weight.adapter_rank = gi_plan_adapter_rank(plan, weight);
     const struct gi_plan_source *first = &weight->sources[0];
     weight->weight.n_cols =
         first->n_tap > 0 ? first->n_tap * first->n_col : (uint32_t)first->tensor->dims[0];
     cut_weight(plan, weight);
-    for (uint32_t i = 0; i < weight->weight.n_parts; i++) {
-        const struct gi_weight_part *part = &weight->weight.parts[i];
-        const uint64_t range =
-            part->quads.size > part->aux.size ? part->quads.size : part->aux.size;
-        plan->largest_range = range > plan->largest_range ? range : plan->largest_range;
-        plan->weight_bytes += gi_plan_part_size(part, plan->limits.alignment);
-    }
+    add_sizes(plan, weight);
+}
+
+void gi_weight_layout_adapter(struct gi_model_plan *plan, struct gi_plan_weight *weight)
+{
+    const struct gi_plan_weight *base = weight->adapts;
+    const uint32_t n_rows = base->n_sources * base->weight.adapter_rank;
+    struct gi_weight *a = &weight->weight;
+    a->name = weight->name;
+    a->n_rows = (uint32_t)gi_round_up(n_rows, (uint64_t)2 * GI_TILE_ROWS);
+    a->n_cols = base->weight.n_cols;
+    const struct run run = {
+        .quant = gi_quant_find(GI_GGML_TYPE_F16), .n_rows = a->n_rows, .step = 2 * GI_TILE_ROWS};
+    lay_out_run(plan, weight, &run);
+    add_sizes(plan, weight);
 }

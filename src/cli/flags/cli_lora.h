@@ -1,0 +1,29 @@
+// The flags of LoRA adapters.
+#pragma once
+
+#include "glinfer.h"
+
+#include <stdbool.h>
+
+enum { CLI_MAX_LORA = 16 };
+
+struct cli_lora_flags {
+    const char *paths[CLI_MAX_LORA]; // kept until the end of the process
+    float scales[CLI_MAX_LORA];
+    uint32_t n;
+    bool is_off; // the scales are 0 until they are set
+};
+
+// Rows of a flag table for settings with a field `session` of struct cli_session_flags.
+#define CLI_LORA_FLAGS                                                                             \
+    CLI_CUSTOM(session.lora, cli_parse_lora, "--lora", "FILES",                                    \
+               "LoRA adapters of the model, GGUF files with commas between them"),                 \
+        CLI_CUSTOM(session.lora, cli_parse_lora_scaled, "--lora-scaled", "FILES",                  \
+                   "the same with a scale each: a.gguf:0.5,b.gguf:2; 0 switches an adapter off")
+
+// Append adapters to *field, a struct cli_lora_flags: "F,F" and "F:S,F:S".
+bool cli_parse_lora(const char *text, void *field, char *why, size_t size);
+bool cli_parse_lora_scaled(const char *text, void *field, char *why, size_t size);
+
+// Sets the adapters of params; they live until the next call.
+void cli_lora_fill(const struct cli_lora_flags *flags, struct glinfer_model_params *params);

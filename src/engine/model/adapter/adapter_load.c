@@ -1,0 +1,202 @@
+#include "engine/model/adapter/adapter_load.h"
+
+#include "base/array.h"
+#include "engine/model/plan/plan_rows.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Returns the nearest half of a finite number; of two equally near ones the even one.
+static uint16_t to_half(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+    int exponent;
+    const double magnitude = fabs((double)value);
+    frexp(magnitude, &exponent);
+    exponent = exponent > -13 ? exponent : -13; // halves below 2^-14 are denormal
+    const double digits = nearbyint(ldexp(magnitude, 11 - exponent));
+    return (uint16_t)(sign | (((uint32_t)(exponent + 13) << 10) + (uint32_t)digits));
+}
+
+// Reads rows of a tensor as floats. Returns memory that the caller frees, NULL on failure.
+static float *read_matrix(const struct gi_adapter *adapter, const struct gi_gguf_tensor *tensor,
+                          struct glinfer_error *err)
+{
+    enum { LARGEST_HALF = 65504 };
+    const struct gi_quant *quant = gi_quant_find(tensor->type->type);
+    const size_t n_cols = (size_t)tensor->dims[0], n_rows = (size_t)tensor->dims[1];
+    const size_t row_size = (size_t)(tensor->size / n_rows);
+    float *values;
+    uint8_t *bytes;
+    bool ok = GI_ARRAYS_ZEROED("an adapter", err, GI_NEW(values, n_cols * n_rows),
+                               GI_NEW(bytes, tensor->size));
+    ok = ok && gi_gguf_tensor_read(adapter->gguf, tensor, 0, (size_t)tensor->size, bytes, err);
+    for (size_t i = 0; ok && i < n_rows; i++) {
+        gi_quant_dequantize_row(quant, bytes + i * row_size, n_cols, values + i * n_cols);
+    }
+    for (size_t i = 0; ok && i < n_cols * n_rows; i++) {
+        ok = fabsf(values[i]) <= LARGEST_HALF ||
+             gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                          "%s: %.*s has a value that is too large, infinite or no number",
+                          gi_gguf_path(adapter->gguf), (int)tensor->name.size, tensor->name.data);
+    }
+    free(bytes);
+    if (!ok) {
+        free(values);
+        return NULL;
+    }
+    return values;
+}
+
+static bool write_range(struct gi_gpu *gpu, const struct gi_range *to, const void *data,
+                        uint64_t size, struct glinfer_error *err)
+{
+    return size == 0 || gi_buffer_write(to->buffer, gpu, to->offset, data, size, err);
+}
+
+void gi_adapter_link(const struct gi_model_plan *plan, struct gi_weight *weights)
+{
+    for (uint32_t i = 0; i < plan->n_weights; i++) {
+        const struct gi_plan_weight *base = plan->weights[i].adapts;
+        if (base) {
+            weights[base - plan->weights].adapter = &weights[i];
+        }
+    }
+}
+
+//-- matrix A --------------------------------------------------------------------------------------
+
+// Fills the rows of matrix A, (n_rows, n_cols) halves.
+static bool fill_a(const struct gi_model_plan *plan, const struct gi_plan_weight *base,
+                   uint32_t n_cols, uint16_t *rows, struct glinfer_error *err)
+{
+    const struct gi_adapter_set *set = plan->adapters;
+    for (uint32_t i = 0; i < base->n_sources * set->n; i++) {
+        const uint32_t source = i / set->n;
+        const struct gi_adapter *adapter = &set->adapters[i % set->n];
+        const struct gi_adapter_pair *pair =
+            gi_adapter_find(adapter, base->sources[source].tensor->name);
+        if (!pair) {
+            continue;
+        }
+        float *values = read_matrix(adapter, pair->a, err);
+        uint16_t *out = rows + (size_t)(source * set->rank + adapter->begin) * n_cols;
+        if (!values) {
+            return false;
+        }
+        for (size_t j = 0; j < n_cols * (size_t)pair->a->dims[1]; j++) {
+            out[j] = to_half(values[j]);
+        }
+        free(values);
+    }
+    return true;
+}
+
+static bool write_a(struct gi_gpu *gpu, const struct gi_weight_part *part, uint32_t n_cols,
+                    const uint16_t *rows, struct glinfer_error *err)
+{
+    const size_t size = (size_t)gi_quant_quads_size(part->quant, GI_TILE_ROWS, n_cols);
+    uint32_t *quads = gi_array_zeroed(size, 1, "an adapter", err);
+    struct gi_range to = part->quads;
+    bool ok = quads;
+    assert(part->quant->table_words == 0);
+    for (uint32_t i = 0; ok && i < part->n_rows / GI_TILE_ROWS; i++) {
+        const void *tile[GI_TILE_ROWS];
+        for (size_t j = 0; j < GI_TILE_ROWS; j++) {
+            tile[j] = rows + (i * GI_TILE_ROWS + j) * n_cols;
+        }
+        memset(quads, 0, size);
+        gi_quant_repack_tile(part->quant, tile, n_cols, quads, NULL);
+        ok = write_range(gpu, &to, quads, size, err);
+        to.offset += size;
+    }
+    free(quads);
+    return ok;
+}
+
+bool gi_adapter_load_a(struct gi_gpu *gpu, const struct gi_model_plan *plan,
+                       const struct gi_plan_weight *weight, const struct gi_weight_part *part,
+                       struct gi_weight_samples *samples, struct glinfer_error *err)
+{
+    const uint32_t n_cols = weight->weight.n_cols;
+    uint16_t *rows =
+        gi_array_zeroed((size_t)part->n_rows * n_cols, sizeof(*rows), "an adapter", err);
+    bool ok = rows && fill_a(plan, weight->adapts, n_cols, rows, err) &&
+              write_a(gpu, part, n_cols, rows, err);
+    if (ok && (weight->layer < 2 || weight->layer + 1 == plan->hparams.n_layer)) {
+        ok = gi_weight_samples_add(samples, part, n_cols, rows, err);
+    }
+    free(rows);
+    return ok;
+}
+
+//-- matrix B --------------------------------------------------------------------------------------
+
+// Adds the columns of an adapter's B to the words of a part, for the rows of one source.
+static bool add_b(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,
+                  const struct gi_weight_part *part, uint32_t source,
+                  const struct gi_adapter *adapter, uint32_t *words, struct glinfer_error *err)
+{
+    const struct gi_adapter_pair *pair =
+        gi_adapter_find(adapter, weight->sources[source].tensor->name);
+    float *values = pair ? read_matrix(adapter, pair->b, err) : NULL;
+    if (!values) {
+        return !pair;
+    }
+    const uint32_t rank = (uint32_t)pair->b->dims[0];
+    const uint32_t n_word = weight->weight.adapter_rank / 2 + 1;
+    const float factor = adapter->alpha != 0 ? adapter->alpha / (float)rank : 1;
+    bool ok = true;
+    for (uint32_t row = 0; ok && row < part->n_rows; row++) {
+        uint32_t own, source_row;
+        if (!gi_plan_weight_row(plan, weight, part, row, &own, &source_row) || own != source) {
+            continue;
+        }
+        uint32_t *tile = words + (size_t)(row / GI_TILE_ROWS) * GI_TILE_ROWS * n_word;
+        for (uint32_t j = 0; ok && j < rank; j++) {
+            const uint32_t column = adapter->begin + j;
+            const float value = values[(size_t)source_row * rank + j] * factor;
+            ok = fabsf(value) < 65504 ||
+                 gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                              "%s: alpha makes a value of %.*s.lora_b too large",
+                              gi_gguf_path(adapter->gguf), (int)pair->base.size, pair->base.data);
+            tile[(column / 2 + 1) * GI_TILE_ROWS + row % GI_TILE_ROWS] |=
+                ok ? (uint32_t)to_half(value) << 16 * (column % 2) : 0;
+        }
+    }
+    free(values);
+    return ok;
+}
+
+bool gi_adapter_load_b(struct gi_gpu *gpu, const struct gi_model_plan *plan,
+                       const struct gi_plan_weight *weight, const struct gi_weight_part *part,
+                       struct glinfer_error *err)
+{
+    const struct gi_adapter_set *set = plan->adapters;
+    const uint32_t rank = weight->weight.adapter_rank, n_word = rank / 2 + 1;
+    const size_t n = gi_adapter_words(part->n_rows, rank);
+    if (rank == 0) {
+        return true;
+    }
+    uint32_t *words = gi_array_zeroed(n, sizeof(*words), "an adapter", err);
+    bool ok = words;
+    for (uint32_t row = 0; ok && row < part->n_rows; row++) {
+        uint32_t source, source_row;
+        if (gi_plan_weight_row(plan, weight, part, row, &source, &source_row)) {
+            words[(size_t)(row / GI_TILE_ROWS) * GI_TILE_ROWS * n_word + row % GI_TILE_ROWS] =
+                source * rank / 4;
+        }
+    }
+    for (uint32_t i = 0; ok && i < weight->n_sources * set->n; i++) {
+        ok = add_b(plan, weight, part, i / set->n, &set->adapters[i % set->n], words, err);
+    }
+    struct gi_range to = part->aux;
+    to.offset += sizeof(*words) * (uint64_t)(part->bias + part->n_rows);
+    ok = ok && write_range(gpu, &to, words, n * sizeof(*words), err);
+    free(words);
+    return ok;
+}

@@ -1,0 +1,207 @@
+#include "engine/model/adapter/adapter_set.h"
+
+#include "base/array.h"
+#include "base/round.h"
+#include "quant/quant.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char suffix_a[] = ".lora_a", suffix_b[] = ".lora_b";
+enum { SUFFIX_SIZE = sizeof(suffix_a) - 1 };
+
+static int compare_names(struct gi_gguf_string a, struct gi_gguf_string b)
+{
+    const size_t size = a.size < b.size ? a.size : b.size;
+    const int order = memcmp(a.data, b.data, size);
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    return compare_names(((const struct gi_adapter_pair *)a)->base,
+                         ((const struct gi_adapter_pair *)b)->base);
+}
+
+static bool ends_with(struct gi_gguf_string name, const char *suffix)
+{
+    const size_t size = strlen(suffix);
+    return name.size > size && memcmp(name.data + name.size - size, suffix, size) == 0;
+}
+
+struct gi_adapter_pair *gi_adapter_find(const struct gi_adapter *adapter,
+                                        struct gi_gguf_string base)
+{
+    const struct gi_adapter_pair key = {.base = base};
+    return adapter->n_pairs == 0
+               ? NULL
+               : bsearch(&key, adapter->pairs, adapter->n_pairs, sizeof(key), compare_pairs);
+}
+
+//-- keys ------------------------------------------------------------------------------------------
+
+static bool is_text(struct gi_gguf_string text, const char *expected)
+{
+    return text.data && text.size == strlen(expected) &&
+           memcmp(text.data, expected, text.size) == 0;
+}
+
+static bool read_keys(struct gi_adapter *adapter, struct glinfer_error *err)
+{
+    const struct gi_gguf *gguf = adapter->gguf;
+    struct gi_gguf_string general, kind;
+    if (!gi_gguf_get_string(gguf, "general.type", &general, err) ||
+        !gi_gguf_get_string(gguf, "adapter.type", &kind, err) ||
+        !gi_gguf_get_f32(gguf, "adapter.lora.alpha", 0, &adapter->alpha, err)) {
+        return false;
+    }
+    if (!is_text(general, "adapter")) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: the file is not an adapter: its general.type is not \"adapter\"",
+                            gi_gguf_path(gguf));
+    }
+    if (!is_text(kind, "lora")) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: the adapter is not of type \"lora\", which alone is supported",
+                            gi_gguf_path(gguf));
+    }
+    if (gi_gguf_has(gguf, "adapter.alora.invocation_tokens")) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: the adapter is to be active only after some tokens (aLoRA), which "
+                            "is not supported",
+                            gi_gguf_path(gguf));
+    }
+    return isfinite(adapter->alpha) ||
+           gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s: adapter.lora.alpha is infinite or no number", gi_gguf_path(gguf));
+}
+
+//-- pairs -----------------------------------------------------------------------------------------
+
+// Checks that both halves of a pair are there and fit each other.
+static bool check_pair(const struct gi_adapter *adapter, const struct gi_adapter_pair *pair,
+                       struct glinfer_error *err)
+{
+    const char *path = gi_gguf_path(adapter->gguf);
+    const struct gi_gguf_tensor *a = pair->a, *b = pair->b;
+    if (!a || !b) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: %.*s%s is missing", path,
+                            (int)pair->base.size, pair->base.data, a ? suffix_b : suffix_a);
+    }
+    if (!gi_quant_find(a->type->type) || !gi_quant_find(b->type->type)) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: the matrices of %.*s are of types %s and %s; supported are %s",
+                            path, (int)pair->base.size, pair->base.data, a->type->name,
+                            b->type->name, gi_quant_names());
+    }
+    if (a->dims[2] != 1 || a->dims[3] != 1 || b->dims[2] != 1 || b->dims[3] != 1) {
+        return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: the adapter changes the experts %.*s, which is not supported",
+                            path, (int)pair->base.size, pair->base.data);
+    }
+    return (a->dims[1] == b->dims[0] && b->dims[0] <= GI_MAX_ADAPTER_RANK) ||
+           gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s: the ranks of %.*s are %llu and %llu, expected the same of at most %u",
+                        path, (int)pair->base.size, pair->base.data, (unsigned long long)a->dims[1],
+                        (unsigned long long)b->dims[0], GI_MAX_ADAPTER_RANK);
+}
+
+// Takes tensor i of the file into the pairs, which are not sorted yet. Norms change nothing, as
+// converters write them for all adapters.
+static bool take_tensor(struct gi_adapter *adapter, const struct gi_gguf_tensor *tensor,
+                        struct glinfer_error *err)
+{
+    const bool is_a = ends_with(tensor->name, suffix_a), is_b = ends_with(tensor->name, suffix_b);
+    if (!is_a && !is_b) {
+        return ends_with(tensor->name, "_norm.weight") ||
+               gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: tensor %.*s is not a matrix of an adapter (.lora_a, .lora_b)",
+                            gi_gguf_path(adapter->gguf), (int)tensor->name.size, tensor->name.data);
+    }
+    adapter->pairs[adapter->n_pairs++] = (struct gi_adapter_pair){
+        .base = {tensor->name.data, tensor->name.size - SUFFIX_SIZE},
+        .a = is_a ? tensor : NULL,
+        .b = is_b ? tensor : NULL,
+    };
+    return true;
+}
+
+// Joins the halves of pairs, which are neighbours, and finds the rank.
+static bool join_pairs(struct gi_adapter *adapter, struct glinfer_error *err)
+{
+    struct gi_adapter_pair *pairs = adapter->pairs;
+    size_t n = 0;
+    for (size_t i = 0; i < adapter->n_pairs; i++) {
+        struct gi_adapter_pair *last = n > 0 ? &pairs[n - 1] : NULL;
+        if (last && compare_pairs(last, &pairs[i]) == 0) {
+            last->a = last->a ? last->a : pairs[i].a;
+            last->b = last->b ? last->b : pairs[i].b;
+        } else {
+            pairs[n++] = pairs[i];
+        }
+    }
+    adapter->n_pairs = n;
+    for (size_t i = 0; i < n; i++) {
+        if (!check_pair(adapter, &pairs[i], err)) {
+            return false;
+        }
+        adapter->rank = gi_max_u32(adapter->rank, (uint32_t)pairs[i].b->dims[0]);
+    }
+    return n > 0 || gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: the adapter has no matrices",
+                                 gi_gguf_path(adapter->gguf));
+}
+
+static bool read_pairs(struct gi_adapter *adapter, struct glinfer_error *err)
+{
+    const size_t n = gi_gguf_tensor_count(adapter->gguf);
+    adapter->pairs = gi_array_zeroed(n, sizeof(adapter->pairs[0]), "an adapter", err);
+    for (size_t i = 0; adapter->pairs && i < n; i++) {
+        if (!take_tensor(adapter, gi_gguf_tensor_at(adapter->gguf, i), err)) {
+            return false;
+        }
+    }
+    if (!adapter->pairs) {
+        return false;
+    }
+    if (adapter->n_pairs > 0) {
+        qsort(adapter->pairs, adapter->n_pairs, sizeof(adapter->pairs[0]), compare_pairs);
+    }
+    return join_pairs(adapter, err);
+}
+
+//-- the set ---------------------------------------------------------------------------------------
+
+bool gi_adapter_set_open(struct gi_adapter_set *set, const struct glinfer_source *const *sources,
+                         uint32_t n, struct glinfer_error *err)
+{
+    *set = (struct gi_adapter_set){0};
+    bool ok = n <= GI_MAX_ADAPTERS ||
+              gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                           "a model takes at most %u adapters, not %u", GI_MAX_ADAPTERS, n);
+    for (uint32_t i = 0; ok && i < n; i++) {
+        struct gi_adapter *adapter = &set->adapters[set->n++];
+        adapter->gguf = gi_gguf_open(sources[i], err);
+        ok = adapter->gguf && read_keys(adapter, err) && read_pairs(adapter, err);
+        adapter->begin = set->rank;
+        set->rank += adapter->rank;
+    }
+    set->rank = (uint32_t)gi_round_up(set->rank, 4);
+    ok = ok && (set->rank <= GI_MAX_ADAPTER_RANK ||
+                gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                             "the adapters have a rank of %u together, at most %u is supported",
+                             set->rank, GI_MAX_ADAPTER_RANK));
+    if (!ok) {
+        gi_adapter_set_close(set);
+    }
+    return ok;
+}
+
+void gi_adapter_set_close(struct gi_adapter_set *set)
+{
+    for (uint32_t i = 0; i < set->n; i++) {
+        free(set->adapters[i].pairs);
+        gi_gguf_close(set->adapters[i].gguf);
+    }
+    *set = (struct gi_adapter_set){0};
+}

@@ -1,0 +1,42 @@
+// The LoRA adapters of a model: GGUF files that have, for some matrices W of the model, a pair of
+// low-rank matrices: W x + scale * alpha / rank * B (A x). Opens and checks the files and finds
+// their pairs by the names of the model's tensors. Owns the open files; knows no GPU.
+#pragma once
+
+#include "gguf/gguf.h"
+
+#define GI_MAX_ADAPTERS     16u
+#define GI_MAX_ADAPTER_RANK 1024u // of all adapters together
+
+// The matrices of a tensor: a (rank, n_cols of W), b (n_rows of W, rank).
+struct gi_adapter_pair {
+    struct gi_gguf_string base; // name of the model's tensor
+    const struct gi_gguf_tensor *a, *b;
+    bool is_used; // a matrix of the plan has it
+};
+
+struct gi_adapter {
+    struct gi_gguf *gguf;
+    float alpha;                   // 0: the scale is not divided by the rank
+    uint32_t rank, begin;          // columns in matrices of all adapters, and the first of them
+    struct gi_adapter_pair *pairs; // n_pairs, in the order of their names
+    size_t n_pairs;
+};
+
+struct gi_adapter_set {
+    struct gi_adapter adapters[GI_MAX_ADAPTERS];
+    uint32_t n;
+    uint32_t rank; // of all together, rounded up to a multiple of 4
+};
+
+// Opens n adapters. Fails as gi_gguf_open does, and with BAD_FILE (a missing half or key, a wrong
+// shape), UNSUPPORTED (a kind of adapter or a tensor type), INVALID_ARGUMENT (too many adapters);
+// the set is then all zero.
+bool gi_adapter_set_open(struct gi_adapter_set *set, const struct glinfer_source *const *sources,
+                         uint32_t n, struct glinfer_error *err);
+// Closes the files. Accepts all-zero.
+void gi_adapter_set_close(struct gi_adapter_set *set);
+
+// Returns the pair of a tensor of the model; NULL if the adapter has none.
+struct gi_adapter_pair *gi_adapter_find(const struct gi_adapter *adapter,
+                                        struct gi_gguf_string base);

@@ -1,0 +1,36 @@
+// The adapters that a model was loaded with, as sessions need them, and their sources, to be read
+// again.
+#pragma once
+
+#include "base/hash.h"
+#include "engine/model/adapter/adapter_set.h"
+
+struct gi_model_adapter {
+    struct glinfer_source source; // kept (gi_source_keep)
+    struct gi_hash identity;
+    uint32_t begin, rank; // columns of matrices that it has
+    float scale;          // that sessions begin with
+};
+
+struct gi_model_adapters {
+    struct gi_model_adapter data[GI_MAX_ADAPTERS];
+    uint32_t n;
+};
+
+// Keeps what the model needs of an open set. Fails with IO, NO_MEMORY.
+bool gi_model_adapters_keep(struct gi_model_adapters *adapters, const struct gi_adapter_set *set,
+                            const struct glinfer_model_params *params, struct glinfer_error *err);
+void gi_model_adapters_finish(struct gi_model_adapters *adapters);
+// Opens the sources again. Fails as gi_adapter_set_open does, and with BAD_FILE if a file changed.
+bool gi_model_adapters_reopen(const struct gi_model_adapters *adapters, struct gi_adapter_set *set,
+                              struct glinfer_error *err);
+// Fails with UNSUPPORTED if a source was valid only while the model was loaded.
+bool gi_model_adapters_can_reopen(const struct gi_model_adapters *adapters,
+                                  struct glinfer_error *err);
+
+// Fills (n_columns) with the scale of each column of the matrices; scales has one for each adapter.
+void gi_model_adapters_fill(const struct gi_model_adapters *adapters, const float *scales,
+                            uint32_t n_columns, float *columns);
+// Adds to the hash of a model the adapters that are active.
+void gi_model_adapters_identify(const struct gi_model_adapters *adapters, const float *scales,
+                                struct gi_hash *hash);
