@@ -1,6 +1,6 @@
 // Reads of damaged model files what loading does before it needs a GPU: vocabulary, tokenizer,
-// hyperparameters and the plan of the weights, or the pairs of an adapter. An input is the head of a
-// GGUF file, and zeros follow as the data of its tensors; or a whole file of whisper.cpp.
+// hyperparameters and the plan of the weights, or the pairs of an adapter. An input is the head of
+// a GGUF file, and zeros follow as the data of its tensors; or a whole file of whisper.cpp.
 #include "engine/model/adapter/adapter_set.h"
 #include "engine/model/model_info.h"
 #include "engine/model/plan/towers.h"

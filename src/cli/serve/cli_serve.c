@@ -161,7 +161,8 @@ const struct cli_command cli_serve_command = {
     .text =
         "Serves a page at /, /v1/chat/completions, /v1/completions, /v1/models, /v1/embeddings,\n"
         "/v1/rerank, /completion, /embedding, /tokenize, /detokenize, /apply-template, /health,\n"
-        "/props, /slots; with --speech-model /v1/audio/transcriptions, /v1/audio/translations and\n"
+        "/props, /slots, /lora-adapters; with --speech-model /v1/audio/transcriptions, "
+        "/v1/audio/translations and\n"
         "/inference, and with --wyoming speech to text for Home Assistant; with --metrics\n"
         "/metrics; `man glinfer-serve` explains them. SIGTERM and Ctrl-C wait for answers under\n"
         "way (--drain).\n\n"

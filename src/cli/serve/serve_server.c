@@ -27,6 +27,7 @@ struct server {
     struct serve_http *http;
     struct serve_wyoming *wyoming; // NULL: without --wyoming
     char *variables;               // of the chat template, by default
+    struct serve_lora lora;
     int signal_fd;
     bool is_ready, is_draining;
     int signal;      // that ended the server
@@ -90,6 +91,7 @@ static bool open_http(struct server *server)
     const struct serve_settings *settings = server->settings;
     const char *text = settings->session.model, *speech = settings->speech_model;
     server->variables = cli_session_variables(&settings->session);
+    serve_lora_init(&server->lora, &settings->session.lora);
     server->api = (struct serve_api){
         .scheduler = server->scheduler,
         .settings = settings,
@@ -101,6 +103,7 @@ static bool open_http(struct server *server)
                                                   : models_base_name(speech),
         .started = (int64_t)time(NULL),
         .variables = server->variables,
+        .lora = &server->lora,
     };
     server->http = serve_http_create(&server->api, &server->access, &server->sockets);
     return server->http;

@@ -28,6 +28,7 @@ static const struct route routes[] = {
     {"/props", serve_handle_props, NULL, false, false, 0, NULL},
     {"/slots", serve_handle_slots, NULL, false, false, OPTION(has_slots), NULL},
     {"/metrics", serve_handle_metrics, NULL, false, false, OPTION(has_metrics), NULL},
+    {"/lora-adapters", serve_handle_adapters, serve_handle_set_adapters, false, false, 0, NULL},
     {"/tokenize", NULL, serve_handle_tokenize, false, false, 0, NULL},
     {"/detokenize", NULL, serve_handle_detokenize, false, false, 0, NULL},
     {"/apply-template", NULL, serve_handle_template, false, false, 0, NULL},
@@ -95,7 +96,7 @@ static void handle_json(const struct serve_api *api, const struct route *route,
     if (!body) {
         serve_reply_error(reply, 400, "invalid request body: invalid JSON at byte %zu",
                           (size_t)(end - call->body));
-    } else if (!cJSON_IsObject(body)) {
+    } else if (!cJSON_IsObject(body) && route->post != serve_handle_set_adapters) {
         cJSON_Delete(body);
         serve_reply_error(reply, 400, "invalid request body: not a JSON object");
     } else if (route == &slot_route) {

@@ -4,6 +4,7 @@
 
 #include "cli/serve/answer/serve_reply.h"
 #include "cli/serve/api/serve_fields.h"
+#include "cli/serve/schedule/serve_lora.h"
 #include "cli/serve/schedule/serve_scheduler.h"
 
 struct serve_api {
@@ -13,6 +14,7 @@ struct serve_api {
     const char *speech_name;               // of the speech model; borrowed. NULL: none
     int64_t started;                       // seconds since 1970
     const char *variables;                 // of the chat template, a JSON object; NULL: none
+    struct serve_lora *lora;               // borrowed
 };
 
 enum serve_method {

@@ -12,6 +12,10 @@ void serve_handle_slots(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_model(const struct serve_api *api, const char *name, struct serve_reply *reply);
 void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply);
 
+// Tell and set the default scales of LoRA adapters: schedule/serve_lora.c. The body is a list.
+void serve_handle_adapters(const struct serve_api *api, struct serve_reply *reply);
+void serve_handle_set_adapters(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+
 // Requests that need only the vocabulary: serve_tokens.c; and the template: serve_conversation.c.
 void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 void serve_handle_detokenize(const struct serve_api *api, cJSON *body, struct serve_reply *reply);

@@ -30,9 +30,29 @@ void serve_slots_finish(struct serve_slots *slots)
     slots->count = 0;
 }
 
+// Returns true if the slot computes with the scales of adapters that a task asks for.
+static bool has_scales(const struct serve_slot *slot, const struct serve_task *task)
+{
+    float scales[CLI_MAX_LORA] = {0};
+    glinfer_session_adapter_scales(slot->session, scales, task->n_adapters);
+    return memcmp(scales, task->adapter_scales, task->n_adapters * sizeof(scales[0])) == 0;
+}
+
+// Gives a slot the scales of a task. Its tokens were computed with others, if these differ.
+static bool set_scales(struct serve_slot *slot, const struct serve_task *task,
+                       struct glinfer_error *err)
+{
+    if (has_scales(slot, task)) {
+        return true;
+    }
+    glinfer_session_reset(slot->session);
+    return glinfer_session_set_adapter_scales(slot->session, task->adapter_scales, task->n_adapters,
+                                              err);
+}
+
 static size_t count_held(const struct serve_slot *slot, const struct serve_job *job)
 {
-    if (job->task->is_fresh || job->prompt.count == 0) {
+    if (job->task->is_fresh || job->prompt.count == 0 || !has_scales(slot, job->task)) {
         return 0;
     }
     const size_t n = glinfer_session_match(slot->session, job->prompt.items, job->prompt.count);
@@ -136,7 +156,8 @@ static bool begin(const struct serve_slot *slot, const struct serve_job *job, bo
 bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct serve_job *job,
                       struct glinfer_error *err)
 {
-    if (job->task->has_echo_probs && !score(slot, job, err)) {
+    if (!set_scales(slot, job->task, err) ||
+        (job->task->has_echo_probs && !score(slot, job, err))) {
         return false;
     }
     const size_t n = count_held(slot, job);
@@ -155,8 +176,7 @@ bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct
     return true;
 }
 
-bool serve_slot_act(const struct serve_slot *slot, const struct serve_job *job,
-                    struct glinfer_error *err)
+bool serve_slot_act(struct serve_slot *slot, const struct serve_job *job, struct glinfer_error *err)
 {
     const struct serve_action *action = &job->task->action;
     struct serve_event event = {.kind = SERVE_EVENT_END, .choice = job->choice};
@@ -169,7 +189,8 @@ bool serve_slot_act(const struct serve_slot *slot, const struct serve_job *job,
     if ((action->kind == SERVE_ACTION_SAVE &&
          !glinfer_session_save(slot->session, action->path, err)) ||
         (action->kind == SERVE_ACTION_RESTORE &&
-         !glinfer_session_load(slot->session, action->path, err))) {
+         !(set_scales(slot, job->task, err) &&
+           glinfer_session_load(slot->session, action->path, err)))) {
         return false;
     }
     const size_t n = glinfer_session_rewind(slot->session, SIZE_MAX);

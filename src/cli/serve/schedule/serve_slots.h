@@ -43,7 +43,7 @@ bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct
                       struct glinfer_error *err);
 // Runs the action of a job and sends its end. Fails as glinfer_session_save and
 // glinfer_session_load do; after a failed restore the slot is empty.
-bool serve_slot_act(const struct serve_slot *slot, const struct serve_job *job,
+bool serve_slot_act(struct serve_slot *slot, const struct serve_job *job,
                     struct glinfer_error *err);
 // Resumes a broken answer after the recovery of the device.
 bool serve_slot_resume(struct serve_slots *slots, struct serve_slot *slot,

@@ -2,6 +2,7 @@
 // connection and each answer in the scheduler have a reference to it; the last one frees it.
 #pragma once
 
+#include "cli/flags/cli_lora.h"
 #include "cli/serve/schedule/serve_mailbox.h"
 
 #include <cjson/cJSON.h>
@@ -60,12 +61,14 @@ struct serve_task {
         char **items; // schemas of the grammar; owned
         size_t count, capacity;
     } schemas;
-    bool is_fresh;              // the content of the slot is not reused
-    int32_t slot;               // requested slot; -1: any
-    bool has_progress;          // events PROGRESS are sent
-    bool has_echo;              // the prompt comes before the answer
-    uint32_t n_echo_probs;      // likeliest tokens that are sent with each token of the echo
-    bool has_echo_probs;        // the tokens of the echo have log-probabilities
+    bool is_fresh;         // the content of the slot is not reused
+    int32_t slot;          // requested slot; -1: any
+    bool has_progress;     // events PROGRESS are sent
+    bool has_echo;         // the prompt comes before the answer
+    uint32_t n_echo_probs; // likeliest tokens that are sent with each token of the echo
+    bool has_echo_probs;   // the tokens of the echo have log-probabilities
+    float adapter_scales[CLI_MAX_LORA];
+    uint32_t n_adapters;
     struct serve_action action; // runs in place of an answer
 
     struct serve_speech *speech; // sound to transcribe in place of an answer; owned. NULL: none
