@@ -343,10 +343,10 @@ struct glinfer_model_params {
     // decodes together: its beam_size or, if that is larger, its best_of; 0: 1
     uint32_t n_sessions;
     const char *quantize; // of a folder at path, as in glinfer_source; NULL: "q8_0"
-    // LoRA adapters in GGUF files, at most 16: pairs of low-rank matrices A and B, which make
-    // W x + scale * alpha / rank * B (A x) of a matrix W of attention or of a dense network. They
-    // are loaded next to the weights, which stay as they are. Each session has scales of its own
-    // (glinfer_session_set_adapter_scales).
+    // LoRA adapters in GGUF files or folders of PEFT, at most 16: pairs of low-rank matrices A and
+    // B, which make W x + scale * alpha / rank * B (A x) of a matrix W of attention or of a dense
+    // network. They are loaded next to the weights, which stay as they are. Each session has scales
+    // of its own (glinfer_session_set_adapter_scales).
     const struct glinfer_source *const *adapters; // (n_adapters)
     uint32_t n_adapters;
     const float *adapter_scales; // (n_adapters) that sessions begin with; NULL: 1 each

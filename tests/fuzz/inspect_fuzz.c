@@ -65,7 +65,7 @@ static void open_adapter(const struct glinfer_source *source)
 {
     struct glinfer_error err = {0};
     struct gi_adapter_set set;
-    const bool is_open = gi_adapter_set_open(&set, &source, 1, &err);
+    const bool is_open = gi_adapter_set_open(&set, NULL, &source, 1, &err);
     check_error(is_open, &err);
     for (size_t i = 0; is_open && i < set.adapters[0].n_pairs; i++) {
         const struct gi_adapter_pair *pair = &set.adapters[0].pairs[i];

@@ -228,3 +228,4 @@ adapted tiny-lora3 tiny-q4_0 1:tiny-q4_0-4 0.5:tiny-q4_0-16 -0.75:tiny-q4_0-64
 adapted tiny-lora-phi3 tiny-phi3 1:tiny-phi3-4
 adapted tiny-lora-gemma2 tiny-gemma2 1:tiny-gemma2-4
 adapted tiny-lora-lfm2 tiny-lfm2 1:tiny-lfm2-4
+"$python" "$top/tools/golden/make_tiny_peft.py" "$models/tiny-q4_0.gguf" "$models/tiny-q4_0-16.lora" "$models/../peft/tiny-q4_0-16" --rslora

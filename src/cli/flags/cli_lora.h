@@ -16,8 +16,9 @@ struct cli_lora_flags {
 
 // Rows of a flag table for settings with a field `session` of struct cli_session_flags.
 #define CLI_LORA_FLAGS                                                                             \
-    CLI_CUSTOM(session.lora, cli_parse_lora, "--lora", "FILES",                                    \
-               "LoRA adapters of the model, GGUF files with commas between them"),                 \
+    CLI_CUSTOM(                                                                                    \
+        session.lora, cli_parse_lora, "--lora", "FILES",                                           \
+        "LoRA adapters of the model, GGUF files or folders of PEFT with commas between them"),     \
         CLI_CUSTOM(session.lora, cli_parse_lora_scaled, "--lora-scaled", "FILES",                  \
                    "the same with a scale each: a.gguf:0.5,b.gguf:2; 0 switches an adapter off")
 

@@ -97,7 +97,8 @@ static bool inspect_support(struct glinfer_model_info *info, const struct gi_ggu
         return true;
     }
     const bool is_planned =
-        !towers && gi_adapter_set_open(&adapters, params->adapters, params->n_adapters, &reason) &&
+        !towers &&
+        gi_adapter_set_open(&adapters, gguf, params->adapters, params->n_adapters, &reason) &&
         gi_model_plan_init(&plan, gguf, NULL, &limits, &adapters, &reason);
     if (!is_planned) {
         gi_adapter_set_close(&adapters);
@@ -299,7 +300,7 @@ static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
                       const struct glinfer_model_params *params, struct glinfer_error *err)
 {
     struct gi_adapter_set adapters;
-    if (!gi_adapter_set_open(&adapters, params->adapters, params->n_adapters, err)) {
+    if (!gi_adapter_set_open(&adapters, gguf, params->adapters, params->n_adapters, err)) {
         return false;
     }
     const bool ok = gi_model_adapters_keep(&model->adapters, &adapters, params, err) &&
@@ -429,7 +430,7 @@ bool gi_model_restore(struct glinfer_model *model, glinfer_progress_fn progress,
     struct gi_gguf *gguf = gi_hf_open_source(&model->source, err);
     struct gi_adapter_set adapters = {0};
     bool ok = gguf && check_same(model, gguf, err) &&
-              gi_model_adapters_reopen(&model->adapters, &adapters, err) &&
+              gi_model_adapters_reopen(&model->adapters, gguf, &adapters, err) &&
               plan_file(model, gguf, &adapters, &plan, err);
     if (ok) {
         ok = load_weights(model, &plan, &params, err);

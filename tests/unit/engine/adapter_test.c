@@ -80,7 +80,7 @@ static bool plan(const struct adapter *adapter, uint32_t *rank, struct glinfer_e
     const struct glinfer_source *source = GI_SOURCE_MEMORY(file, size, "test.lora");
     struct gi_adapter_set set;
     struct gi_model_plan plan;
-    bool ok = gi_adapter_set_open(&set, &source, 1, err);
+    bool ok = gi_adapter_set_open(&set, NULL, &source, 1, err);
     if (ok) {
         ok = gi_model_plan_init(&plan, model, NULL, &limits, &set, err);
         *rank = ok ? plan.hparams.adapter_rank : 0;
@@ -194,11 +194,11 @@ static void several_adapters_share_a_rank(void **state)
     for (uint32_t i = 0; i < GI_MAX_ADAPTERS + 1; i++) {
         sources[i] = source;
     }
-    must(gi_adapter_set_open(&set, sources, 3, &err), &err);
+    must(gi_adapter_set_open(&set, NULL, sources, 3, &err), &err);
     assert_int_equal(set.rank, 20);
     assert_int_equal(set.adapters[2].begin, 12);
     gi_adapter_set_close(&set);
-    assert_false(gi_adapter_set_open(&set, sources, GI_MAX_ADAPTERS + 1, &err));
+    assert_false(gi_adapter_set_open(&set, NULL, sources, GI_MAX_ADAPTERS + 1, &err));
     assert_int_equal(err.status, GLINFER_STATUS_INVALID_ARGUMENT);
     free(file);
 }

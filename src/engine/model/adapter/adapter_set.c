@@ -2,6 +2,8 @@
 
 #include "base/array.h"
 #include "base/round.h"
+#include "hf/folder/hf_adapter.h"
+#include "hf/folder/hf_folder.h"
 #include "quant/quant.h"
 
 #include <math.h>
@@ -172,8 +174,9 @@ static bool read_pairs(struct gi_adapter *adapter, struct glinfer_error *err)
 
 //-- the set ---------------------------------------------------------------------------------------
 
-bool gi_adapter_set_open(struct gi_adapter_set *set, const struct glinfer_source *const *sources,
-                         uint32_t n, struct glinfer_error *err)
+bool gi_adapter_set_open(struct gi_adapter_set *set, const struct gi_gguf *model,
+                         const struct glinfer_source *const *sources, uint32_t n,
+                         struct glinfer_error *err)
 {
     *set = (struct gi_adapter_set){0};
     bool ok = n <= GI_MAX_ADAPTERS ||
@@ -181,7 +184,10 @@ bool gi_adapter_set_open(struct gi_adapter_set *set, const struct glinfer_source
                            "a model takes at most %u adapters, not %u", GI_MAX_ADAPTERS, n);
     for (uint32_t i = 0; ok && i < n; i++) {
         struct gi_adapter *adapter = &set->adapters[set->n++];
-        adapter->gguf = gi_gguf_open(sources[i], err);
+        const char *path = sources[i]->kind == GLINFER_SOURCE_PATH ? sources[i]->path : NULL;
+        adapter->gguf = path && model && gi_hf_is_folder(path)
+                            ? gi_hf_open_adapter(path, model, err)
+                            : gi_gguf_open(sources[i], err);
         ok = adapter->gguf && read_keys(adapter, err) && read_pairs(adapter, err);
         adapter->begin = set->rank;
         set->rank += adapter->rank;

@@ -29,11 +29,13 @@ struct gi_adapter_set {
     uint32_t rank; // of all together, rounded up to a multiple of 4
 };
 
-// Opens n adapters. Fails as gi_gguf_open does, and with BAD_FILE (a missing half or key, a wrong
-// shape), UNSUPPORTED (a kind of adapter or a tensor type), INVALID_ARGUMENT (too many adapters);
-// the set is then all zero.
-bool gi_adapter_set_open(struct gi_adapter_set *set, const struct glinfer_source *const *sources,
-                         uint32_t n, struct glinfer_error *err);
+// Opens n adapters of a model, which are GGUF files or, unless model is NULL, folders of PEFT.
+// Fails as gi_gguf_open and gi_hf_open_adapter do, and with BAD_FILE (a missing half or key, a
+// wrong shape), UNSUPPORTED (a kind of adapter or a tensor type), INVALID_ARGUMENT (more than
+// GI_MAX_ADAPTERS); the set is then all zero.
+bool gi_adapter_set_open(struct gi_adapter_set *set, const struct gi_gguf *model,
+                         const struct glinfer_source *const *sources, uint32_t n,
+                         struct glinfer_error *err);
 // Closes the files. Accepts all-zero.
 void gi_adapter_set_close(struct gi_adapter_set *set);
 

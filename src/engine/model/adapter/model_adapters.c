@@ -29,14 +29,14 @@ void gi_model_adapters_finish(struct gi_model_adapters *adapters)
     *adapters = (struct gi_model_adapters){0};
 }
 
-bool gi_model_adapters_reopen(const struct gi_model_adapters *adapters, struct gi_adapter_set *set,
-                              struct glinfer_error *err)
+bool gi_model_adapters_reopen(const struct gi_model_adapters *adapters, const struct gi_gguf *model,
+                              struct gi_adapter_set *set, struct glinfer_error *err)
 {
     const struct glinfer_source *sources[GI_MAX_ADAPTERS];
     for (uint32_t i = 0; i < adapters->n; i++) {
         sources[i] = &adapters->data[i].source;
     }
-    bool ok = gi_adapter_set_open(set, sources, adapters->n, err);
+    bool ok = gi_adapter_set_open(set, model, sources, adapters->n, err);
     for (uint32_t i = 0; ok && i < adapters->n; i++) {
         const struct gi_hash *known = &adapters->data[i].identity;
         struct gi_hash found;

@@ -22,8 +22,8 @@ bool gi_model_adapters_keep(struct gi_model_adapters *adapters, const struct gi_
                             const struct glinfer_model_params *params, struct glinfer_error *err);
 void gi_model_adapters_finish(struct gi_model_adapters *adapters);
 // Opens the sources again. Fails as gi_adapter_set_open does, and with BAD_FILE if a file changed.
-bool gi_model_adapters_reopen(const struct gi_model_adapters *adapters, struct gi_adapter_set *set,
-                              struct glinfer_error *err);
+bool gi_model_adapters_reopen(const struct gi_model_adapters *adapters, const struct gi_gguf *model,
+                              struct gi_adapter_set *set, struct glinfer_error *err);
 // Fails with UNSUPPORTED if a source was valid only while the model was loaded.
 bool gi_model_adapters_can_reopen(const struct gi_model_adapters *adapters,
                                   struct glinfer_error *err);

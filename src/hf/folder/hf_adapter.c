@@ -1,0 +1,291 @@
+// PEFT's files: peft, tuners/lora/config.py; the order of rows of q and k as in hf_read.c.
+#include "hf/folder/hf_adapter.h"
+
+#include "base/array.h"
+#include "gguf/gguf_writer.h"
+#include "hf/hf_json.h"
+#include "hf/safetensors.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A tensor of the adapter: in the file, or in memory if its rows change places.
+struct entry {
+    const struct gi_safetensor *tensor;
+    uint8_t *rows; // owned; NULL: as in the file
+};
+
+struct adapter {
+    struct gi_safetensors *files;
+    struct entry *entries; // one for each tensor of the files
+};
+
+// Architectures whose projections have the names below; in some, GGUF files have the rows of q and
+// k in another order.
+static const struct {
+    const char *name;
+    bool has_pairs;
+} architectures[] = {
+    {"llama", true},   {"granite", true}, {"smollm3", true}, {"mistral3", true},
+    {"qwen2", false},  {"qwen3", false},  {"gemma", false},  {"gemma2", false},
+    {"gemma3", false}, {"phi3", false},   {"olmo2", false},
+};
+
+static const struct {
+    const char *from, *to;
+    const char *heads; // key of the heads whose rows may change places; NULL: none
+} projections[] = {
+    {"self_attn.q_proj", "attn_q", "attention.head_count"},
+    {"self_attn.k_proj", "attn_k", "attention.head_count_kv"},
+    {"self_attn.v_proj", "attn_v", NULL},
+    {"self_attn.o_proj", "attn_output", NULL},
+    {"self_attn.qkv_proj", "attn_qkv", NULL},
+    {"mlp.gate_proj", "ffn_gate", NULL},
+    {"mlp.up_proj", "ffn_up", NULL},
+    {"mlp.down_proj", "ffn_down", NULL},
+    {"mlp.gate_up_proj", "ffn_up", NULL},
+};
+
+struct reading {
+    const char *folder;
+    const struct gi_gguf *model;
+    char arch[64];
+    bool has_pairs;
+    float alpha;
+    bool divides_by_root; // rslora: the scale is alpha / sqrt(rank)
+    uint64_t rank;        // of the first tensor
+    struct adapter *adapter;
+    struct gi_gguf_writer writer;
+    struct glinfer_error *err;
+};
+
+static void destroy(void *user)
+{
+    struct adapter *adapter = user;
+    for (size_t i = 0; adapter->entries && i < gi_safetensors_count(adapter->files); i++) {
+        free(adapter->entries[i].rows);
+    }
+    free(adapter->entries);
+    gi_safetensors_close(adapter->files);
+    free(adapter);
+}
+
+static bool read_tensor(void *user, size_t tensor, uint64_t offset, size_t size, void *out,
+                        struct glinfer_error *err)
+{
+    const struct adapter *adapter = user;
+    const struct entry *entry = &adapter->entries[tensor];
+    if (entry->rows) {
+        memcpy(out, entry->rows + offset, size);
+        return true;
+    }
+    return gi_safetensors_read(adapter->files, entry->tensor, offset, size, out, err);
+}
+
+//-- the configuration -----------------------------------------------------------------------------
+
+static bool is_set(const cJSON *value)
+{
+    return value && !cJSON_IsNull(value) && !cJSON_IsFalse(value) &&
+           !((cJSON_IsArray(value) || cJSON_IsObject(value)) && cJSON_GetArraySize(value) == 0) &&
+           !(cJSON_IsString(value) && strcmp(value->valuestring, "none") == 0);
+}
+
+// Fails if the adapter does more than add products.
+static bool check_config(const struct reading *reading, const cJSON *config)
+{
+    static const char *const refused[] = {
+        "use_dora",  "fan_in_fan_out",         "bias", "modules_to_save", "alpha_pattern",
+        "lora_bias", "alora_invocation_tokens"};
+    const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, "peft_type"));
+    if (!type || strcmp(type, "LORA") != 0) {
+        return gi_error_set(reading->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: the adapter is of type \"%.40s\"; supported is LORA",
+                            reading->folder, type ? type : "");
+    }
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        if (is_set(cJSON_GetObjectItemCaseSensitive(config, refused[i]))) {
+            return gi_error_set(reading->err, GLINFER_STATUS_UNSUPPORTED,
+                                "%s: %s of adapter_config.json is not supported", reading->folder,
+                                refused[i]);
+        }
+    }
+    return true;
+}
+
+static bool read_config(struct reading *reading)
+{
+    char *path = gi_hf_path(reading->folder, "adapter_config.json", reading->err);
+    cJSON *config = path ? gi_hf_json_read(path, reading->err) : NULL;
+    bool ok = config && check_config(reading, config);
+    const cJSON *alpha = cJSON_GetObjectItemCaseSensitive(config, "lora_alpha");
+    if (ok && !(cJSON_IsNumber(alpha) && fabs(alpha->valuedouble) < 1e9)) {
+        ok = gi_error_set(reading->err, GLINFER_STATUS_BAD_FILE,
+                          "%s: lora_alpha of adapter_config.json is missing or no number",
+                          reading->folder);
+    }
+    reading->alpha = ok ? (float)alpha->valuedouble : 0;
+    reading->divides_by_root = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(config, "use_rslora"));
+    cJSON_Delete(config);
+    free(path);
+    return ok;
+}
+
+static bool find_architecture(struct reading *reading)
+{
+    struct gi_gguf_string arch;
+    if (!gi_gguf_get_string(reading->model, "general.architecture", &arch, reading->err)) {
+        return false;
+    }
+    snprintf(reading->arch, sizeof(reading->arch), "%.*s", (int)arch.size,
+             arch.data ? arch.data : "");
+    for (size_t i = 0; i < sizeof(architectures) / sizeof(architectures[0]); i++) {
+        if (strcmp(architectures[i].name, reading->arch) == 0) {
+            reading->has_pairs = architectures[i].has_pairs;
+            return true;
+        }
+    }
+    return gi_error_set(reading->err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s: adapters of PEFT are not supported for models of \"%s\"; "
+                        "convert_lora_to_gguf.py of llama.cpp makes a GGUF file of it",
+                        reading->folder, reading->arch);
+}
+
+//-- tensors ---------------------------------------------------------------------------------------
+
+// Reads a matrix B whose rows have, in each head, the first half of pairs and then the second half,
+// and orders them pair by pair.
+static bool read_pairs(const struct reading *reading, struct entry *entry, const char *heads)
+{
+    const struct gi_safetensor *tensor = entry->tensor;
+    char key[128];
+    uint32_t n_head;
+    snprintf(key, sizeof(key), "%s.%s", reading->arch, heads);
+    if (!gi_gguf_get_u32(reading->model, key, 0, &n_head, reading->err)) {
+        return false;
+    }
+    const uint64_t n_row = tensor->dims[0], dim = n_head > 0 ? n_row / n_head : 0;
+    if (dim == 0 || dim % 2 != 0 || n_row % n_head != 0) {
+        return gi_error_set(reading->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: %s has %llu rows, which are not those of %u heads",
+                            reading->folder, tensor->name, (unsigned long long)n_row, n_head);
+    }
+    const size_t size = (size_t)(tensor->size / n_row);
+    uint8_t *file = gi_array_zeroed((size_t)n_row, size, "an adapter", reading->err);
+    entry->rows = gi_array_zeroed((size_t)n_row, size, "an adapter", reading->err);
+    const bool ok = file && entry->rows &&
+                    gi_safetensors_read(reading->adapter->files, tensor, 0, (size_t)tensor->size,
+                                        file, reading->err);
+    for (uint64_t i = 0; ok && i < n_row; i++) {
+        const uint64_t at = i % dim, from = i - at + at % 2 * (dim / 2) + at / 2;
+        memcpy(entry->rows + i * size, file + from * size, size);
+    }
+    free(file);
+    return ok;
+}
+
+// Returns the projection of a tensor with its layer, and whether it is a matrix B; SIZE_MAX for
+// names of something else.
+static size_t find_projection(const char *name, unsigned long *layer, bool *is_b)
+{
+    static const char *const ends[] = {".lora_A.weight", ".lora_B.weight"};
+    const char *at = strstr(name, "layers.");
+    char *end;
+    *layer = at ? strtoul(at + strlen("layers."), &end, 10) : 0;
+    if (!at || *end != '.' || end == at + strlen("layers.")) {
+        return SIZE_MAX;
+    }
+    for (size_t i = 0; i < 2 * sizeof(projections) / sizeof(projections[0]); i++) {
+        const size_t size = strlen(projections[i / 2].from);
+        if (strncmp(end + 1, projections[i / 2].from, size) == 0 &&
+            strcmp(end + 1 + size, ends[i % 2]) == 0) {
+            *is_b = i % 2;
+            return i / 2;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static bool add_tensor(struct reading *reading, size_t index)
+{
+    struct entry *entry = &reading->adapter->entries[index];
+    const struct gi_safetensor *tensor = entry->tensor;
+    const bool is_float = tensor->type == GI_SAFETENSORS_F32 ||
+                          tensor->type == GI_SAFETENSORS_F16 || tensor->type == GI_SAFETENSORS_BF16;
+    const enum gi_ggml_type type = tensor->type == GI_SAFETENSORS_F32   ? GI_GGML_TYPE_F32
+                                   : tensor->type == GI_SAFETENSORS_F16 ? GI_GGML_TYPE_F16
+                                                                        : GI_GGML_TYPE_BF16;
+    unsigned long layer;
+    bool is_b = false;
+    char name[96];
+    const size_t at = find_projection(tensor->name, &layer, &is_b);
+    if (at == SIZE_MAX || !is_float || tensor->n_dims != 2 || tensor->n_elements == 0) {
+        return gi_error_set(reading->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: cannot use tensor %.120s: adapters may change the matrices of "
+                            "attention and of dense networks, by matrices of F32, F16 or BF16",
+                            reading->folder, tensor->name);
+    }
+    const uint64_t rank = tensor->dims[is_b ? 1 : 0];
+    reading->rank = reading->rank > 0 ? reading->rank : rank;
+    if (reading->divides_by_root && rank != reading->rank) {
+        return gi_error_set(reading->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: matrices of ranks %llu and %llu with use_rslora are not supported",
+                            reading->folder, (unsigned long long)reading->rank,
+                            (unsigned long long)rank);
+    }
+    snprintf(name, sizeof(name), "blk.%lu.%s.weight.lora_%c", layer, projections[at].to,
+             is_b ? 'b' : 'a');
+    const uint64_t dims[4] = {tensor->dims[1], tensor->dims[0], 1, 1};
+    gi_gguf_add_tensor(&reading->writer, name, type, 2, dims);
+    const char *heads = reading->has_pairs && is_b ? projections[at].heads : NULL;
+    return !heads || read_pairs(reading, entry, heads);
+}
+
+static bool add_tensors(struct reading *reading)
+{
+    const size_t n = gi_safetensors_count(reading->adapter->files);
+    reading->adapter->entries =
+        gi_array_zeroed(n, sizeof(struct entry), "an adapter", reading->err);
+    bool ok = reading->adapter->entries;
+    for (size_t i = 0; ok && i < n; i++) {
+        reading->adapter->entries[i].tensor = gi_safetensors_at(reading->adapter->files, i);
+        ok = add_tensor(reading, i);
+    }
+    return ok;
+}
+
+static void add_pairs(struct reading *reading)
+{
+    const double root = reading->divides_by_root ? sqrt((double)reading->rank) : 1;
+    gi_gguf_add_string(&reading->writer, "general.architecture", reading->arch,
+                       strlen(reading->arch));
+    gi_gguf_add_string(&reading->writer, "general.type", "adapter", strlen("adapter"));
+    gi_gguf_add_string(&reading->writer, "adapter.type", "lora", strlen("lora"));
+    gi_gguf_add_f32(&reading->writer, "adapter.lora.alpha", (float)(reading->alpha * root));
+}
+
+struct gi_gguf *gi_hf_open_adapter(const char *folder, const struct gi_gguf *model,
+                                   struct glinfer_error *err)
+{
+    struct reading reading = {.folder = folder, .model = model, .err = err};
+    char *path = gi_hf_path(folder, "adapter_model.safetensors", err);
+    reading.adapter = path ? gi_array_zeroed(1, sizeof(*reading.adapter), "an adapter", err) : NULL;
+    bool ok = reading.adapter && read_config(&reading) && find_architecture(&reading);
+    if (ok) {
+        reading.adapter->files = gi_safetensors_open(GI_SOURCE_PATH(path), err);
+        ok = reading.adapter->files && add_tensors(&reading);
+    }
+    free(path);
+    struct gi_gguf *gguf = NULL;
+    if (ok) {
+        const struct gi_gguf_tensor_reader reader = {reading.adapter, read_tensor, destroy};
+        add_pairs(&reading);
+        gguf = gi_gguf_compose(&reading.writer, folder, &reader, err);
+    } else if (reading.adapter) {
+        destroy(reading.adapter);
+    }
+    gi_gguf_writer_finish(&reading.writer);
+    return gguf;
+}

@@ -1,0 +1,11 @@
+// Opens LoRA adapters of PEFT, folders with adapter_config.json and adapter_model.safetensors, as
+// the GGUF files that they stand for.
+#pragma once
+
+#include "gguf/gguf.h"
+
+// Opens an adapter of a model, whose architecture and heads decide about names and the order of
+// rows. The caller ends it with gi_gguf_close. Fails with NOT_FOUND (a missing file), BAD_FILE,
+// UNSUPPORTED (kinds of adapters, modules, architectures), IO, NO_MEMORY.
+struct gi_gguf *gi_hf_open_adapter(const char *folder, const struct gi_gguf *model,
+                                   struct glinfer_error *err);
