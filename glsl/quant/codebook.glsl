@@ -4,7 +4,7 @@
 // copy in a bank of its own.
 //
 // A type that includes this file has its codes in QUANT_CODES, the nibbles of a QuantBlock in its
-// quad, a LateQuad, and its scale in CODE_SCALE(w).
+// quad, a LateQuad, and its scale in CODE_SCALE(w), or those of its halves in CODE_SCALES(w).
 #define QUANT_BY_QUADS 1
 
 // The codes of four nibbles.
@@ -54,11 +54,35 @@ float word_dot(uint w, vec4 a, vec4 b)
     return (p.x + p.y) + (p.z + p.w);
 }
 
+#ifdef CODE_SCALES
+// Sums of code * x over the first 16 and the last 16 elements.
+vec2 codes_dot_halves(uvec4 w, vec4 x[8])
+{
+    return vec2(word_dot(w.x, x[0], x[1]) + word_dot(w.y, x[2], x[3]),
+                word_dot(w.z, x[4], x[5]) + word_dot(w.w, x[6], x[7]));
+}
+#else
 // Sum of code * x.
 float codes_dot(uvec4 w, vec4 x[8])
 {
     return (word_dot(w.x, x[0], x[1]) + word_dot(w.y, x[2], x[3])) +
            (word_dot(w.z, x[4], x[5]) + word_dot(w.w, x[6], x[7]));
+}
+#endif
+#elif defined(CODE_SCALES)
+// Sums of code * x over the first 16 and the last 16 elements.
+vec2 codes_dot_halves(uvec4 w, vec4 x[8])
+{
+    const uvec4 codes = QUANT_CODES;
+    vec4 p = low_codes(w.x, codes) * x[0];
+    p += high_codes(w.x, codes) * x[1];
+    p += low_codes(w.y, codes) * x[2];
+    p += high_codes(w.y, codes) * x[3];
+    vec4 q = low_codes(w.z, codes) * x[4];
+    q += high_codes(w.z, codes) * x[5];
+    q += low_codes(w.w, codes) * x[6];
+    q += high_codes(w.w, codes) * x[7];
+    return vec2((p.x + p.y) + (p.z + p.w), (q.x + q.y) + (q.z + q.w));
 }
 #else
 // Sum of code * x.
@@ -77,12 +101,24 @@ float codes_dot(uvec4 w, vec4 x[8])
 }
 #endif
 
+#ifdef CODE_SCALES
+float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
+{
+    return dot(CODE_SCALES(w), codes_dot_halves(LATE_QUAD(w.quad), x));
+}
+
+#define QUAD_SCALE(w, k) ((k) < 4 ? CODE_SCALES(w).x : CODE_SCALES(w).y)
+#else
 float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
 {
     return CODE_SCALE(w) * codes_dot(LATE_QUAD(w.quad), x);
 }
 
+#define QUAD_SCALE(w, k) CODE_SCALE(w)
+#endif
+
 vec4 quant_quad(QuantBlock w, int k)
 {
-    return low_codes(LATE_QUAD(w.quad)[k >> 1] >> uint(16 * (k & 1)), QUANT_CODES) * CODE_SCALE(w);
+    return low_codes(LATE_QUAD(w.quad)[k >> 1] >> uint(16 * (k & 1)), QUANT_CODES) *
+           QUAD_SCALE(w, k);
 }

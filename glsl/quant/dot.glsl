@@ -182,7 +182,8 @@ void dot_bytes(uint w, vec4 a, inout DotSum s)
 }
 #endif
 
-// Sums of (quant - zero) * x over a block, of quant * x over one of bytes, divided by dot_scale.
+// Sums of (quant - zero) * x over a block, of quant * x over one of signed and of unsigned bytes,
+// divided by dot_scale.
 float dot_nibbles_end(DotSum s, float zero, vec2 sum)
 {
 #if DOT == DOT_PLACES
@@ -204,5 +205,16 @@ float dot_bytes_end(DotSum s, vec2 sum)
     return s.p - 384.0 * (sum.x + sum.y);
 #else
     return s.p - 128.0 / dot_scale * (sum.x + sum.y);
+#endif
+}
+
+float dot_unsigned_end(DotSum s, vec2 sum)
+{
+#if DOT == DOT_PLACES
+    return dot(s.p, byte_place_weight);
+#elif DOT == DOT_BITS
+    return s.p - 256.0 * (sum.x + sum.y);
+#else
+    return s.p;
 #endif
 }

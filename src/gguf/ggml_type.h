@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 // Weight types, which glinfer computes with: name, text, folder, number, elements a block, bytes a
-// block. Each has src/quant/<folder>/<text>.c and glsl/quant/<folder>/<text>.glsl.
+// block. Each has src/quant/<folder>/<text>.c and glsl/quant/<folder>/<text>.glsl. Numbers from 60 on
+// are not ggml's: weights of other formats become such types when they are read.
 #define GI_WEIGHT_TYPE_MAP(X)                                                                      \
     X(F32, f32, basic, 0, 1, 4)                                                                    \
     X(F16, f16, basic, 1, 1, 2)                                                                    \
@@ -31,6 +32,8 @@
     X(IQ4_NL, iq4_nl, iq, 20, 32, 18)                                                              \
     X(IQ4_XS, iq4_xs, iq, 23, 256, 136)                                                            \
     X(MXFP4, mxfp4, basic, 39, 32, 17)                                                             \
+    X(NVFP4, nvfp4, basic, 40, 64, 36)                                                             \
+    X(Q8_M, q8_m, basic, 60, 32, 36)                                                               \
     X(TQ1_0, tq1_0, k, 34, 256, 54)                                                                \
     X(TQ2_0, tq2_0, k, 35, 256, 66)
 
@@ -43,7 +46,6 @@
     X(I32, i32, none, 26, 1, 4)                                                                    \
     X(I64, i64, none, 27, 1, 8)                                                                    \
     X(F64, f64, none, 28, 1, 8)                                                                    \
-    X(NVFP4, nvfp4, none, 40, 64, 36)                                                              \
     X(Q1_0, q1_0, none, 41, 128, 18)
 
 enum gi_ggml_type {

@@ -62,7 +62,8 @@ void gi_scale_quants(const struct gi_quants *quants, int zero, const float d[2],
 // dst[i] = d * codes[quant i], quants of four bits.
 void gi_scale_codes(const struct gi_quants *quants, const int8_t codes[16], float d,
                     float dst[GI_QUANT_BLOCK]);
-extern const int8_t gi_iq4_codes[16]; // of IQ4_NL and IQ4_XS
+extern const int8_t gi_iq4_codes[16];  // of IQ4_NL and IQ4_XS
+extern const int8_t gi_e2m1_codes[16]; // of MXFP4 and NVFP4: twice the values of E2M1
 
 // Serve as repack_group (see quant.h) for elements of 16 bits, and for blocks of 18 bytes: f16 d,
 // nibbles.

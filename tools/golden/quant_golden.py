@@ -28,13 +28,26 @@ def row_of(name, kind):
     return row.reshape(1, -1)
 
 
+def q8_m():
+    """A row of glinfer's own type and its weights: f16 d, f16 m, 32 unsigned bytes."""
+    random = np.random.Generator(np.random.PCG64(zlib.crc32(b"q8_m")))
+    row = random.integers(0, 256, (16, 36), np.uint8)
+    row[:, [1, 3]] &= 0xBF
+    d, m = row[:, :4].copy().view(np.float16).astype(np.float32).T
+    return row, row[:, 4:].astype(np.float32) * d[:, None] + m[:, None]
+
+
 def main():
     with open(sys.argv[1], "w", encoding="ascii") as out:
         out.write(f"# PyPI gguf {version('gguf')}, numpy {np.__version__}: tools/golden/quant_golden.py\n")
-        for name in sorted(FILE_TYPES):
-            kind = GGMLQuantizationType[name.upper()]
-            row = row_of(name, kind)
-            weights = quants.dequantize(row, kind).astype(np.float32).reshape(-1).view(np.uint32)
+        for name in sorted([*FILE_TYPES, "q8_m"]):
+            if name == "q8_m":
+                row, weights = q8_m()
+            else:
+                kind = GGMLQuantizationType[name.upper()]
+                row = row_of(name, kind)
+                weights = quants.dequantize(row, kind)
+            weights = weights.astype(np.float32).reshape(-1).view(np.uint32)
             out.write(f"type {name}\nbytes {row.tobytes().hex()}\n")
             out.write("weights " + " ".join(f"{w:08x}" for w in weights) + "\n")
 

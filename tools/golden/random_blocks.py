@@ -43,6 +43,8 @@ def set_spread_half(blocks, value):
 def set_scale(blocks, kind, scale):
     if kind == T.MXFP4:
         blocks[:, 0] = int(np.round(np.log2(scale))) + 128
+    elif kind == T.NVFP4:
+        blocks[:, :4] = quants.NVFP4.fp32_to_ue4m3(np.float32([scale]))
     elif kind == T.IQ1_M:
         set_spread_half(blocks, scale)
     else:

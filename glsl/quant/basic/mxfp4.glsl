@@ -5,8 +5,7 @@ struct QuantBlock {
     float d;
 };
 
-// 0 1 2 3 4 6 8 12, and the same below zero.
-const uvec4 mxfp4_codes = uvec4(0x03020100u, 0x0C080604u, 0xFDFEFF00u, 0xF4F8FAFCu);
+#include "quant/basic/e2m1_codes.glsl"
 
 QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
@@ -18,6 +17,6 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
     return w;
 }
 
-#define QUANT_CODES mxfp4_codes
+#define QUANT_CODES e2m1_codes
 #define CODE_SCALE(w) (w).d
 #include "quant/codebook.glsl"

@@ -12,14 +12,14 @@
 
 #define BLOCK_BYTES 17
 
-static const int8_t codes[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+const int8_t gi_e2m1_codes[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 static void dequantize(const uint8_t *block, size_t part, float *dst)
 {
     (void)part;
     struct gi_quants quants;
     gi_read_nibbles(block + 1, &quants);
-    gi_scale_codes(&quants, codes, ldexpf(1, block[0] - 128), dst);
+    gi_scale_codes(&quants, gi_e2m1_codes, ldexpf(1, block[0] - 128), dst);
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)

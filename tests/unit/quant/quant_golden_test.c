@@ -83,7 +83,7 @@ static const struct {
     const char *name;
     bool is_sum;
 } rounded[] = {{"q6_k", false}, {"iq4_xs", false}, {"q4_1", true}, {"q5_1", true},
-               {"q2_k", true},  {"q4_k", true},    {"q5_k", true}};
+               {"q8_m", true},  {"q2_k", true},    {"q4_k", true}, {"q5_k", true}};
 
 // Compares a block of n weights.
 static void assert_agrees(const char *name, const float *found, const float *expected, size_t n)
