@@ -8,6 +8,7 @@
 #include <math.h>
 
 enum { BLOCK = 32 };
+#define INFINITE 0x7F800000u // the bits of an infinity
 
 static uint8_t *store_u16(uint8_t *to, uint16_t value)
 {
@@ -45,14 +46,40 @@ static uint16_t to_bf16(float value)
     return (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);
 }
 
-// Returns the value of the largest magnitude.
-static float find_extreme(const float *src)
+// Loops over lanes are not sums in the eyes of a compiler, which may not reorder sums of floats.
+enum { LANES = 8 };
+
+static uint32_t magnitude_of(float value)
 {
-    float extreme = 0.0f;
-    for (int i = 0; i < BLOCK; i++) {
-        extreme = fabsf(src[i]) > fabsf(extreme) ? src[i] : extreme;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits & 0x7FFFFFFFu;
+}
+
+// Returns the bits of the largest magnitude; INFINITE or more if a value is not finite.
+static uint32_t find_magnitude(const float *src)
+{
+    int32_t lanes[LANES] = {0}, most = 0;
+    for (int i = 0; i < BLOCK; i += LANES) {
+        for (int j = 0; j < LANES; j++) {
+            const int32_t magnitude = (int32_t)magnitude_of(src[i + j]);
+            lanes[j] = magnitude > lanes[j] ? magnitude : lanes[j];
+        }
     }
-    return extreme;
+    for (int j = 0; j < LANES; j++) {
+        most = lanes[j] > most ? lanes[j] : most;
+    }
+    return (uint32_t)most;
+}
+
+// Returns the first value of a magnitude.
+static float find_extreme(const float *src, uint32_t magnitude)
+{
+    int i = 0;
+    while (i < BLOCK - 1 && magnitude_of(src[i]) != magnitude) {
+        i++;
+    }
+    return src[i];
 }
 
 static float inverse(float d)
@@ -60,91 +87,102 @@ static float inverse(float d)
     return d != 0.0f ? 1.0f / d : 0.0f;
 }
 
-static int limit(float value, int most)
+static void write_q8_0(const float *src, uint32_t magnitude, uint8_t *to)
 {
-    return !(value > 0.0f) ? 0 : value < (float)most ? (int)value : most;
-}
-
-static void write_q8_0(const float *src, uint8_t *to)
-{
-    const float d = fabsf(find_extreme(src)) / 127.0f, id = inverse(d);
+    float largest;
+    memcpy(&largest, &magnitude, sizeof(largest));
+    const float d = largest / 127.0f, id = inverse(d);
     to = store_u16(to, gi_float_to_half(d));
+    if (isinf(id)) { // d is too small to divide by
+        for (int i = 0; i < BLOCK; i++) {
+            to[i] = (uint8_t)(int8_t)(src[i] < 0.0f ? -127 : src[i] > 0.0f ? 127 : 0);
+        }
+        return;
+    }
     for (int i = 0; i < BLOCK; i++) {
-        const float q = roundf(src[i] * id); // infinite where d is too small to divide by
-        to[i] = (uint8_t)(int8_t)(q < -127.0f ? -127.0f : q < 127.0f ? q : 127.0f);
+        const float q = src[i] * id;
+        // The number below 1/2: with 1/2 itself, the number below it would round up.
+        to[i] = (uint8_t)(int8_t)(int32_t)(q + (q < 0.0f ? -0.49999997f : 0.49999997f));
     }
 }
 
 // Writes quants of 4 bits, or of 5 whose upper bits lie before the others.
-static void write_quants(const int q[BLOCK], bool is_five, uint8_t *to)
+static void write_quants(const uint8_t q[BLOCK], bool is_five, uint8_t *to)
 {
-    uint32_t upper = 0;
-    for (int i = 0; i < BLOCK; i++) {
-        upper |= (uint32_t)(q[i] >> 4 & 1) << i;
-    }
     if (is_five) {
-        gi_store_u32(to, upper);
-        to += 4;
+        for (int i = 0; i < 4; i++, to++) { // gathers the lowest bits of eight bytes
+            const uint64_t upper = gi_load_u64(q + 8 * i) >> 4 & 0x0101010101010101u;
+            *to = (uint8_t)(upper * 0x0102040810204080u >> 56);
+        }
     }
     for (int i = 0; i < BLOCK / 2; i++) {
-        to[i] = (uint8_t)((q[i] & 15) | (q[i + BLOCK / 2] & 15) << 4);
+        to[i] = (uint8_t)((q[i] & 15) | q[i + BLOCK / 2] << 4);
+    }
+}
+
+// Writes (src - low) * id + add, cut to 0 to most.
+static void make_quants(const float *src, float low, float id, float add, float most,
+                        uint8_t q[BLOCK])
+{
+    for (int i = 0; i < BLOCK; i++) {
+        float value = (src[i] - low) * id + add;
+        value = value > 0.0f ? value : 0.0f; // of no number too
+        value = value < most ? value : most;
+        q[i] = (uint8_t)(int32_t)value;
     }
 }
 
 // Writes a block whose quants are signed, in steps of d around zero.
-static void write_signed(const float *src, bool is_five, uint8_t *to)
+static void write_signed(const float *src, uint32_t magnitude, bool is_five, uint8_t *to)
 {
-    const int middle = is_five ? 16 : 8;
-    const float d = find_extreme(src) / (float)-middle, id = inverse(d);
-    int q[BLOCK];
-    for (int i = 0; i < BLOCK; i++) {
-        q[i] = limit(src[i] * id + (float)middle + 0.5f, 2 * middle - 1);
-    }
+    const float middle = is_five ? 16.0f : 8.0f;
+    const float d = find_extreme(src, magnitude) / -middle, id = inverse(d);
+    uint8_t q[BLOCK];
+    make_quants(src, 0.0f, id, middle + 0.5f, 2.0f * middle - 1.0f, q);
     write_quants(q, is_five, store_u16(to, gi_float_to_half(d)));
 }
 
 // Writes a block whose quants are steps of d from the minimum.
 static void write_from_minimum(const float *src, bool is_five, uint8_t *to)
 {
-    const int most = is_five ? 31 : 15;
-    float low = src[0], high = src[0];
-    int q[BLOCK];
-    for (int i = 1; i < BLOCK; i++) {
-        low = src[i] < low ? src[i] : low;
-        high = src[i] > high ? src[i] : high;
+    const float most = is_five ? 31.0f : 15.0f;
+    float lows[LANES], highs[LANES];
+    uint8_t q[BLOCK];
+    memcpy(lows, src, sizeof(lows));
+    memcpy(highs, src, sizeof(highs));
+    for (int i = LANES; i < BLOCK; i += LANES) {
+        for (int j = 0; j < LANES; j++) {
+            lows[j] = src[i + j] < lows[j] ? src[i + j] : lows[j];
+            highs[j] = src[i + j] > highs[j] ? src[i + j] : highs[j];
+        }
     }
-    const float d = (high - low) / (float)most, id = inverse(d);
-    for (int i = 0; i < BLOCK; i++) {
-        q[i] = limit((src[i] - low) * id + 0.5f, most);
+    float low = lows[0], high = highs[0];
+    for (int j = 1; j < LANES; j++) {
+        low = lows[j] < low ? lows[j] : low;
+        high = highs[j] > high ? highs[j] : high;
     }
+    const float d = (high - low) / most;
+    make_quants(src, low, inverse(d), 0.5f, most, q);
     to = store_u16(to, gi_float_to_half(d));
     write_quants(q, is_five, store_u16(to, gi_float_to_half(low)));
-}
-
-static bool is_finite(const float *src)
-{
-    float sum = 0.0f; // of zeros, or of what an infinite factor makes of them
-    for (int i = 0; i < BLOCK; i++) {
-        sum += src[i] * 0.0f;
-    }
-    return sum == 0.0f;
 }
 
 // Marks a block with a value that is not finite by its scale, which readers check.
 static void write_block(enum gi_ggml_type type, const float *src, uint8_t *to)
 {
-    if (!is_finite(src)) {
+    const uint32_t magnitude = find_magnitude(src);
+    if (magnitude >= INFINITE) {
         memset(to, 0, gi_ggml_type_find(type)->block_bytes);
         store_u16(to, gi_float_to_half(NAN));
         return;
     }
     switch ((uint32_t)type) {
     case GI_GGML_TYPE_Q8_0:
-        write_q8_0(src, to);
+        write_q8_0(src, magnitude, to);
         break;
     case GI_GGML_TYPE_Q4_0:
     case GI_GGML_TYPE_Q5_0:
-        write_signed(src, type == GI_GGML_TYPE_Q5_0, to);
+        write_signed(src, magnitude, type == GI_GGML_TYPE_Q5_0, to);
         break;
     default:
         write_from_minimum(src, type == GI_GGML_TYPE_Q5_1, to);
