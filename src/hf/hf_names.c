@@ -5,14 +5,14 @@
 
 #include <stdlib.h>
 
-static const char *skip_starts(const char *name)
+const char *gi_hf_skip_starts(const char *name)
 {
     static const char *const starts[] = {"model.", "language_model.", "text_model.", "transformer.",
                                          "bert."};
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         const size_t n = strlen(starts[i]);
         if (strncmp(name, starts[i], n) == 0) {
-            return skip_starts(name + n);
+            return gi_hf_skip_starts(name + n);
         }
     }
     return name;
@@ -35,7 +35,7 @@ bool gi_hf_sources_init(struct gi_hf_sources *sources, const struct gi_safetenso
     sources->n_names = n;
     for (size_t i = 0; i < n; i++) {
         const struct gi_safetensor *t = gi_safetensors_at(files, i);
-        sources->names[i] = (struct gi_hf_name){skip_starts(t->name), t, false};
+        sources->names[i] = (struct gi_hf_name){.name = gi_hf_skip_starts(t->name), .tensor = t};
     }
     if (n > 1) {
         qsort(sources->names, n, sizeof(*sources->names), compare_names);
@@ -55,6 +55,7 @@ bool gi_hf_sources_init(struct gi_hf_sources *sources, const struct gi_safetenso
 void gi_hf_sources_finish(struct gi_hf_sources *sources)
 {
     free(sources->names);
+    free(sources->mlx);
     free(sources->rows.data);
     free(sources->tensors.data);
     free(sources->values.data);

@@ -1,7 +1,9 @@
 // Computes the bytes of a tensor of the head from the rows of the folder, in ranges of rows.
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/round.h"
 #include "hf/hf_source.h"
+#include "hf/mlx/mlx_folder.h"
 #include "quant/quant.h"
 
 #include <assert.h>
@@ -11,11 +13,12 @@
 enum { CHUNK_BYTES = 1 << 20 }; // of rows in the file that are read at a time
 
 struct memory {
-    uint8_t *span;  // rows as in the file
-    float *row;     // one row
-    uint8_t *part;  // one row of the result, of which the caller wants some bytes
-    uint8_t *moved; // one row as in the file, its elements in another order
-    size_t span_capacity, row_capacity, part_capacity, moved_capacity;
+    uint8_t *span;   // rows as in the file
+    float *row;      // one row
+    uint8_t *part;   // one row of the result, of which the caller wants some bytes
+    uint8_t *moved;  // one row as in the file, its elements in another order
+    uint8_t *pieces; // of rows that MLX quantised
+    size_t span_capacity, row_capacity, part_capacity, moved_capacity, pieces_capacity;
 };
 
 struct job {
@@ -80,6 +83,17 @@ static const struct gi_hf_rows *find_entry(const struct job *job, uint64_t row)
     return &rows[low];
 }
 
+// Reads n rows of an entry.
+static bool read_entry(const struct job *job, const struct gi_hf_rows *rows, uint64_t row,
+                       uint64_t n, uint8_t *out)
+{
+    struct memory *memory = job->memory;
+    return rows->mlx ? gi_hf_mlx_read(rows->mlx, job->files, row, n, out, &memory->pieces,
+                                      &memory->pieces_capacity, job->err)
+                     : gi_safetensors_read(job->files, rows->tensor, row * rows->row_size,
+                                           (size_t)(n * rows->row_size), out, job->err);
+}
+
 // Reads rows [begin, end), which may lie in several tensors, one after another into out.
 static bool read_rows(const struct job *job, uint64_t begin, uint64_t end, uint8_t *out)
 {
@@ -87,9 +101,7 @@ static bool read_rows(const struct job *job, uint64_t begin, uint64_t end, uint8
         const struct gi_hf_rows *rows = find_entry(job, begin);
         const uint64_t left = rows->first + rows->n_rows - begin;
         const uint64_t n = end - begin < left ? end - begin : left;
-        const uint64_t offset = (rows->begin + begin - rows->first) * rows->row_size;
-        if (!gi_safetensors_read(job->files, rows->tensor, offset, (size_t)(n * rows->row_size),
-                                 out, job->err)) {
+        if (!read_entry(job, rows, rows->begin + begin - rows->first, n, out)) {
             return false;
         }
         out += n * rows->row_size;
@@ -102,12 +114,16 @@ static bool read_rows(const struct job *job, uint64_t begin, uint64_t end, uint8
 
 static void to_floats(enum gi_safetensors_type type, const uint8_t *from, size_t n, float *to)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (type == GI_SAFETENSORS_F32) {
+    if (type == GI_SAFETENSORS_F32) {
+        for (size_t i = 0; i < n; i++) {
             to[i] = gi_load_f32(from + 4 * i);
-        } else if (type == GI_SAFETENSORS_F16) {
+        }
+    } else if (type == GI_SAFETENSORS_F16) {
+        for (size_t i = 0; i < n; i++) {
             to[i] = gi_half_to_float(gi_load_u16(from + 2 * i));
-        } else {
+        }
+    } else {
+        for (size_t i = 0; i < n; i++) {
             const uint32_t bits = (uint32_t)gi_load_u16(from + 2 * i) << 16;
             memcpy(&to[i], &bits, sizeof(bits));
         }
@@ -143,34 +159,79 @@ static uint64_t find_column(const struct gi_hf_source *source, uint64_t i)
            i % source->head_cols;
 }
 
-// Converts one row as the file has it to the type of the result.
-static void convert_row(const struct job *job, enum gi_safetensors_type type, const uint8_t *from,
-                        uint8_t *out)
+// Puts the n elements of a row, each of `size` bytes that stand for `per` columns, in the order of
+// the result.
+static void move_columns(const struct job *job, const uint8_t *from, size_t n, size_t size,
+                         size_t per, uint8_t *to)
 {
-    const struct gi_hf_source *source = job->source;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(to + i * size, from + find_column(job->source, i * per) / per * size, size);
+    }
+}
+
+static bool is_changed(const struct gi_hf_source *source)
+{
+    return source->change == GI_HF_PLUS_ONE || source->change == GI_HF_NEGATIVE_EXP;
+}
+
+static void finish_row(const struct gi_hf_source *source, float *row, uint8_t *out)
+{
     const size_t n = (size_t)source->n_cols;
-    float *row = job->memory->row;
-    if (gi_hf_moves_columns(source->change)) {
-        const size_t element = gi_safetensors_type_bits(type) / 8;
-        for (size_t i = 0; i < n; i++) {
-            memcpy(job->memory->moved + i * element, from + find_column(source, i) * element,
-                   element);
-        }
-        from = job->memory->moved;
-    }
-    const bool is_changed =
-        source->change == GI_HF_PLUS_ONE || source->change == GI_HF_NEGATIVE_EXP;
-    if (!is_changed && is_same_type(type, source->type->type)) {
-        memcpy(out, from, (size_t)result_size(source));
-        return;
-    }
-    to_floats(type, from, n, row);
     change_values(source->change, row, n);
     if (source->type->type == GI_GGML_TYPE_F32) {
         memcpy(out, row, n * sizeof(*row));
     } else {
         gi_quant_quantize_row((enum gi_ggml_type)source->type->type, row, n, out);
     }
+}
+
+// Converts one row that MLX quantised to the type of the result.
+static void convert_mlx_row(const struct job *job, const struct gi_mlx_format *mlx,
+                            const uint8_t *from, uint8_t *out)
+{
+    const struct gi_hf_source *source = job->source;
+    const enum gi_ggml_type to = (enum gi_ggml_type)source->type->type;
+    const size_t n = (size_t)source->n_cols, n_source = (size_t)source->n_source_cols;
+    const bool is_moved = gi_hf_moves_columns(source->change);
+    uint8_t *moved = job->memory->moved;
+    float *row = job->memory->row;
+    if (to != GI_GGML_TYPE_F32 && to == gi_mlx_type(mlx)) {
+        const size_t block = source->type->block_size;
+        gi_mlx_convert_row(mlx, from, n, to, is_moved ? moved : out);
+        if (is_moved) {
+            move_columns(job, moved, n / block, source->type->block_bytes, block, out);
+        }
+        return;
+    }
+    gi_mlx_dequantize_row(mlx, from, n_source, row);
+    if (is_moved) {
+        move_columns(job, (const uint8_t *)row, n, sizeof(*row), 1, moved);
+        memcpy(row, moved, n * sizeof(*row));
+    }
+    finish_row(source, row, out);
+}
+
+// Converts one row as the file has it to the type of the result.
+static void convert_row(const struct job *job, const struct gi_hf_rows *rows, const uint8_t *from,
+                        uint8_t *out)
+{
+    const enum gi_safetensors_type type = rows->tensor->type;
+    const struct gi_hf_source *source = job->source;
+    const size_t n = (size_t)source->n_cols;
+    if (rows->mlx) {
+        convert_mlx_row(job, &rows->mlx->format, from, out);
+        return;
+    }
+    if (gi_hf_moves_columns(source->change)) {
+        move_columns(job, from, n, gi_safetensors_type_bits(type) / 8, 1, job->memory->moved);
+        from = job->memory->moved;
+    }
+    if (!is_changed(source) && is_same_type(type, source->type->type)) {
+        memcpy(out, from, (size_t)result_size(source));
+        return;
+    }
+    to_floats(type, from, n, job->memory->row);
+    finish_row(source, job->memory->row, out);
 }
 
 //-- rows of the result ----------------------------------------------------------------------------
@@ -195,8 +256,7 @@ static bool make_rows(const struct job *job, uint64_t row, uint64_t k, uint8_t *
     }
     for (uint64_t i = 0; i < k; i++) {
         const uint64_t at = find_row(job->source, row + i) - low;
-        convert_row(job, rows->tensor->type, memory->span + at * size,
-                    out + i * result_size(job->source));
+        convert_row(job, rows, memory->span + at * size, out + i * result_size(job->source));
     }
     return true;
 }
@@ -232,7 +292,7 @@ static bool make_columns(const struct job *job, uint64_t row, uint64_t k, uint8_
         }
     }
     for (size_t j = 0; j < k; j++) {
-        convert_row(job, type, columns + j * n * element, out + j * result_size(source));
+        convert_row(job, first, columns + j * n * element, out + j * result_size(source));
     }
     return true;
 }
@@ -306,8 +366,9 @@ bool gi_hf_source_read(const struct gi_hf_sources *sources, const struct gi_safe
         memcpy(out, (const uint8_t *)(sources->values.data + source->values) + offset, size);
         return true;
     }
+    const uint64_t n_row = gi_max_u64(source->n_cols, source->n_source_cols);
     const bool ok =
-        gi_array_grow(&memory.row, &memory.row_capacity, (size_t)source->n_cols, sizeof(float),
+        gi_array_grow(&memory.row, &memory.row_capacity, (size_t)n_row, sizeof(float),
                       "a row of a folder", err) &&
         gi_array_grow(&memory.part, &memory.part_capacity, (size_t)result_size(source), 1,
                       "a row of a folder", err) &&
@@ -318,5 +379,6 @@ bool gi_hf_source_read(const struct gi_hf_sources *sources, const struct gi_safe
     free(memory.row);
     free(memory.part);
     free(memory.moved);
+    free(memory.pieces);
     return ok;
 }

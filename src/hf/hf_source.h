@@ -3,10 +3,13 @@
 
 #include "hf/hf_build.h"
 
+struct gi_hf_mlx; // hf/mlx/mlx_folder.h
+
 // A tensor of the folder under the name that rows of families give it.
 struct gi_hf_name {
     const char *name; // within that of the tensor
     const struct gi_safetensor *tensor;
+    const struct gi_hf_mlx *mlx; // of a matrix that MLX quantised, else NULL
     bool is_used;
 };
 
@@ -14,6 +17,7 @@ struct gi_hf_name {
 // tensor of the head is made from.
 struct gi_hf_rows {
     const struct gi_safetensor *tensor;
+    const struct gi_hf_mlx *mlx;
     uint64_t begin, n_rows, first;
     uint64_t row_size; // bytes in the file
 };
@@ -35,6 +39,7 @@ struct gi_hf_source {
 struct gi_hf_sources {
     struct gi_hf_name *names; // n_names, sorted, owned
     size_t n_names;
+    struct gi_hf_mlx *mlx; // owned; NULL: none
     struct {
         struct gi_hf_rows *data;
         size_t count, capacity;
@@ -66,6 +71,8 @@ bool gi_hf_sources_init(struct gi_hf_sources *sources, const struct gi_safetenso
                         struct glinfer_error *err);
 // Accepts all-zero.
 void gi_hf_sources_finish(struct gi_hf_sources *sources);
+// Returns a name without its starts that differ between folders of one model.
+const char *gi_hf_skip_starts(const char *name);
 // Returns NULL if there is no tensor of that name.
 struct gi_hf_name *gi_hf_sources_find(const struct gi_hf_sources *sources, const char *name);
 // Keeps an error that names the first tensor that nothing uses, if there is one.

@@ -1,6 +1,7 @@
 // Tensors of the head: shapes, types, and the rows that each is made from.
 #include "base/array.h"
 #include "hf/hf_source.h"
+#include "hf/mlx/mlx_folder.h"
 
 #include <stdio.h>
 
@@ -54,6 +55,28 @@ static enum gi_ggml_type find_type(const struct gi_hf_build *b, const struct sha
     return s->type == GI_SAFETENSORS_F32   ? GI_GGML_TYPE_F32
            : s->type == GI_SAFETENSORS_F16 ? GI_GGML_TYPE_F16
                                            : GI_GGML_TYPE_BF16;
+}
+
+static bool is_same_format(const struct gi_hf_mlx *a, const struct gi_hf_mlx *b)
+{
+    const struct gi_mlx_format *f = a ? &a->format : NULL, *g = b ? &b->format : NULL;
+    return f == g || (f && g && f->mode == g->mode && f->bits == g->bits && f->group == g->group &&
+                      f->scale == g->scale && f->factor == g->factor);
+}
+
+// Returns the type of a matrix that MLX quantised: that which has its weights as they are, or one
+// as of other matrices.
+static enum gi_ggml_type find_mlx_type(const struct gi_hf_build *b, const struct shape *s,
+                                       const struct gi_hf_source *source,
+                                       const struct gi_hf_mlx *mlx)
+{
+    const enum gi_ggml_type wanted = find_type(b, s), own = gi_mlx_type(&mlx->format);
+    const uint32_t block = gi_ggml_type_find(own)->block_size;
+    const bool moves_blocks = s->change == GI_HF_HEAD_COLUMNS && source->head_cols % block == 0;
+    const bool is_own = own != GI_GGML_TYPE_F32 && wanted != GI_GGML_TYPE_F32 &&
+                        source->n_cols % block == 0 &&
+                        (moves_blocks || !gi_hf_moves_columns(s->change));
+    return is_own ? own : wanted;
 }
 
 //-- one tensor ------------------------------------------------------------------------------------
@@ -181,7 +204,8 @@ static void add_tensor(struct gi_hf_build *b, struct shape *s, size_t first)
     if (!gi_hf_ok(b)) {
         return;
     }
-    const enum gi_ggml_type type = find_type(b, s);
+    const struct gi_hf_mlx *mlx = sources->rows.data[first].mlx;
+    const enum gi_ggml_type type = mlx ? find_mlx_type(b, s, &source, mlx) : find_type(b, s);
     source.type = gi_ggml_type_find(type);
     source.n = sources->rows.count - first;
     uint64_t n_rows = 0;
@@ -191,6 +215,14 @@ static void add_tensor(struct gi_hf_build *b, struct shape *s, size_t first)
         rows->row_size = source.n_source_cols * gi_safetensors_type_bits(t->type) / 8;
         if (s->n_dims > 1 && t->n_dims == 1) { // a stacked vector
             rows->n_rows = t->n_elements / source.n_source_cols;
+        }
+        if (!is_same_format(rows->mlx, mlx)) {
+            gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
+                       "the tensors %s and %s, which glinfer joins, are quantised differently",
+                       sources->rows.data[first].tensor->name, t->name);
+        }
+        if (mlx) {
+            rows->row_size = gi_mlx_row_size(&mlx->format, source.n_source_cols);
         }
         rows->first = n_rows;
         n_rows += rows->n_rows;
@@ -232,13 +264,19 @@ static void use_rows(struct gi_hf_build *b, struct gi_hf_name *name, uint64_t be
     if (!check_floats(b, t)) {
         return;
     }
+    if (name->mlx && (gi_hf_transposes(change) || change == GI_HF_SQUEEZE)) {
+        gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED, "tensor %s is quantised, expected floats",
+                   t->name);
+        return;
+    }
     if (begin >= end || end > n) {
         gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "tensor %s has %llu rows, expected at least %llu",
                    t->name, (unsigned long long)n, (unsigned long long)end);
         return;
     }
-    GI_ARRAY_PUSH(&b->sources->rows, purpose, &b->out->error,
-                  (struct gi_hf_rows){.tensor = t, .begin = begin, .n_rows = end - begin});
+    GI_ARRAY_PUSH(
+        &b->sources->rows, purpose, &b->out->error,
+        (struct gi_hf_rows){.tensor = t, .mlx = name->mlx, .begin = begin, .n_rows = end - begin});
 }
 
 // Returns true if two tensors can be stacked or joined.
@@ -323,7 +361,7 @@ static void fold(struct gi_hf_build *b, struct shape *s, uint64_t n_cols)
 {
     struct gi_hf_rows *rows = &b->sources->rows.data[b->sources->rows.count - 1];
     const uint64_t n = rows->tensor->n_elements;
-    if (n == 0 || n_cols == 0 || n % n_cols != 0) {
+    if (rows->mlx || n == 0 || n_cols == 0 || n % n_cols != 0) {
         gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "tensor %s has %llu elements, expected rows of %llu",
                    rows->tensor->name, (unsigned long long)n, (unsigned long long)n_cols);
         return;

@@ -4,6 +4,7 @@
 #include "hf/families/hf_families.h"
 #include "hf/folder/hf_contents.h"
 #include "hf/hf_source.h"
+#include "hf/mlx/mlx_folder.h"
 #include "hf/tokenizer/hf_tokenizer.h"
 #include "quant/quant.h"
 
@@ -118,6 +119,7 @@ static void check_packing(struct gi_hf_build *b)
 static void fill_head(struct gi_hf_build *b, const struct gi_hf_family *family, uint32_t file_type)
 {
     check_packing(b);
+    gi_hf_mlx_find(b);
     if (gi_hf_ok(b)) {
         family->build(b);
     }
