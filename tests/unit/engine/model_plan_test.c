@@ -16,6 +16,7 @@ struct wrong {
     const char *skip_tensor, *skip_key;
     const char *reshape; // this tensor has one row more
     const char *retype;  // this one is of a type without a kernel
+    const char *nvfp4;   // this one is of NVFP4
     const char *half;    // this one is F16, which is sound
     const char *architecture;
     const char *rope_scaling;
@@ -109,9 +110,10 @@ static void build_tensors(struct gguf_builder *b, const struct wrong *wrong, uin
         const uint64_t more = is_named(tensor->name, wrong->reshape);
         const uint64_t dims[] = {tensor->cols, tensor->rows + more};
         const bool is_odd = is_named(tensor->name, wrong->retype);
-        const uint32_t type = is_odd                                ? GI_GGML_TYPE_I32
-                              : is_named(tensor->name, wrong->half) ? GI_GGML_TYPE_F16
-                                                                    : F32;
+        const uint32_t type = is_odd                                 ? GI_GGML_TYPE_I32
+                              : is_named(tensor->name, wrong->half)  ? GI_GGML_TYPE_F16
+                              : is_named(tensor->name, wrong->nvfp4) ? GI_GGML_TYPE_NVFP4
+                                                                     : F32;
         gguf_tensor(b, tensor->name, tensor->rows ? 2 : 1, dims, type, *size);
         *size += 4 * tensor->cols * (tensor->rows ? tensor->rows + more : 1);
         *size = (*size + 31) / 32 * 32;
@@ -217,6 +219,13 @@ TEST(types_without_a_kernel_are_named)
         const struct wrong wrong = {.retype = tensors[i].name};
         expect_refusal(&wrong, GLINFER_STATUS_UNSUPPORTED, tensors[i].name);
     }
+}
+
+TEST(a_factor_of_nvfp4_is_refused)
+{
+    const struct wrong wrong = {.nvfp4 = "blk.0.attn_k.weight",
+                                .spare = (const char *const[]){"blk.0.attn_k.scale", NULL}};
+    expect_refusal(&wrong, GLINFER_STATUS_UNSUPPORTED, "tensor blk.0.attn_k.scale multiplies");
 }
 
 TEST(missing_keys_are_named)

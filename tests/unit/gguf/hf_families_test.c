@@ -232,7 +232,8 @@ TEST(folders_of_all_families_equal_their_twins)
 // Offsets and sizes at which a loader may read.
 TEST(reading_in_pieces_gives_the_bytes_of_one_read)
 {
-    static const char *const names[] = {"qwen35", "gpt_oss", "gpt_oss_bf16", "granitehybrid_moe"};
+    static const char *const names[] = {
+        "qwen35", "gpt_oss", "gpt_oss_bf16", "granitehybrid_moe", "mlx_affine", "mlx_floats"};
     struct glinfer_error err = {0};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct gi_gguf *gguf = open_folder(names[i], "none");

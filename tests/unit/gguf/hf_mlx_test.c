@@ -1,0 +1,120 @@
+// Folders that MLX quantised: the types that their matrices become, and what is refused. Weights
+// are tested by mlx_golden_test.c, models by tests/golden.
+#include "hf/folder/hf_folder.h"
+#include "hf/hf_build.h"
+#include "tests/data/test_data.h"
+#include "tests/unit/temp_folder.h"
+#include "tests/unit/wrap.h"
+
+#define GGUF __attribute__((cleanup(close_at))) struct gi_gguf
+static void close_at(struct gi_gguf **gguf)
+{
+    gi_gguf_close(*gguf);
+}
+
+// Tokenizers have tests of their own.
+WRAP(bool, gi_hf_add_tokenizer, struct gi_hf_build *b, const char *folder)
+{
+    (void)b, (void)folder;
+    return true;
+}
+
+// Writes a file of a folder of tests/data into the temporary folder, with all of a text replaced.
+static void write_edited(const char *folder, const char *name, const char *text, const char *other)
+{
+    char file[128];
+    size_t size;
+    snprintf(file, sizeof(file), "data/folders/%s/%s", folder, name);
+    char *bytes = read_file(test_data(file), &size);
+    const size_t n = strlen(text);
+    FILE *out = fopen(temp_path(name), "wb");
+    assert_non_null(out);
+    for (size_t i = 0; i < size;) {
+        const bool is_text = n > 0 && size - i >= n && memcmp(bytes + i, text, n) == 0;
+        if (is_text) {
+            fputs(other, out);
+        } else {
+            fputc(bytes[i], out);
+        }
+        i += is_text ? n : 1;
+    }
+    assert_int_equal(fclose(out), 0);
+    free(bytes);
+}
+
+TEST(matrices_become_types_that_have_their_weights)
+{
+    static const struct {
+        const char *folder, *tensor, *type;
+    } cases[] = {
+        {"mlx_affine", "token_embd.weight", "q4_1"},
+        {"mlx_affine", "blk.0.attn_q.weight", "q4_1"},
+        {"mlx_affine", "blk.0.attn_k.weight", "q5_1"},
+        {"mlx_affine", "blk.0.attn_v.weight", "q8_m"},
+        {"mlx_affine", "blk.0.ffn_up.weight", "q4_1"},
+        {"mlx_affine", "blk.0.ffn_down.weight", "q8_m"},
+        {"mlx_affine", "blk.0.attn_norm.weight", "f32"},
+        {"mlx_affine", "output.weight", "q8_m"},
+        {"mlx_floats", "token_embd.weight", "mxfp4"},
+        {"mlx_floats", "blk.0.attn_q.weight", "nvfp4"},
+        {"mlx_floats", "blk.0.attn_k.weight", "bf16"},
+        {"mlx_floats", "blk.0.attn_v.weight", "q8_m"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char file[128];
+        snprintf(file, sizeof(file), "data/folders/%s", cases[i].folder);
+        GGUF *gguf = must_do(gi_hf_open(test_data(file), NULL, &err));
+        const struct gi_gguf_tensor *t = gi_gguf_tensor_find(gguf, cases[i].tensor);
+        assert_non_null(t);
+        assert_string_equal(t->type->name, cases[i].type);
+        assert_int_equal(t->dims[0], strcmp(cases[i].tensor, "blk.0.ffn_down.weight") ? 128 : 256);
+    }
+}
+
+TEST(wrong_quantisation_is_named)
+{
+    static const struct {
+        const char *folder, *file, *text, *other;
+        enum glinfer_status status;
+        const char *says;
+    } cases[] = {
+        {"mlx_floats", "config.json", "\"mxfp4\"", "\"ternary\"", GLINFER_STATUS_UNSUPPORTED,
+         "the mode of quantisation \"ternary\" of tensor model.embed_tokens.scales is unknown"},
+        {"mlx_floats", "config.json", "\"mxfp4\"", "4", GLINFER_STATUS_BAD_FILE,
+         "the key quantization.mode is invalid, expected a string"},
+        {"mlx_floats", "config.json", "\"mxfp4\"", "\"affine\"", GLINFER_STATUS_UNSUPPORTED,
+         "in mode affine to 4 bits in groups of 32 with scales of type U8, which MLX does not"},
+        {"mlx_affine", "config.json", "\"bits\": 3", "\"bits\": 7", GLINFER_STATUS_UNSUPPORTED,
+         "to 7 bits in groups of 64"},
+        {"mlx_affine", "config.json", "\"bits\": 3", "\"bits\": -3", GLINFER_STATUS_UNSUPPORTED,
+         "to 0 bits in groups of 64"},
+        {"mlx_affine", "config.json", "\"group_size\": 128", "\"group_size\": 256",
+         GLINFER_STATUS_UNSUPPORTED, "in groups of 256"},
+        {"mlx_affine", "config.json", "\"bits\": 3", "\"bits\": 4", GLINFER_STATUS_BAD_FILE,
+         "tensor model.layers.0.self_attn.q_proj.weight has rows of 12 words and 2 scales, which "
+         "4 bits and groups of 64 of config.json do not make"},
+        {"mlx_affine", "config.json", "\"quantization", "\"quantisation", GLINFER_STATUS_BAD_FILE,
+         "\"quantization\" does not describe tensor model.embed_tokens.scales, which is quantised"},
+        {"mlx_affine", "config.json", "\"lm_head\":", "\"lm_head\": false, \"other\":",
+         GLINFER_STATUS_BAD_FILE, "does not describe tensor lm_head.scales"},
+        {"mlx_affine", "model.safetensors", "q_proj.biases", "q_proj.biasez",
+         GLINFER_STATUS_BAD_FILE, "self_attn.q_proj.weight has no biases"},
+        {"mlx_affine", "model.safetensors", "q_proj.scales", "q_proj.scalez",
+         GLINFER_STATUS_UNSUPPORTED, "q_proj.weight has type U32, expected BF16"},
+        {"mlx_affine", "model.safetensors", "[128,2]", "[64, 4]", GLINFER_STATUS_BAD_FILE,
+         "differ in their rows"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct glinfer_error err = {0};
+        static const char *const files[] = {"config.json", "model.safetensors"};
+        for (size_t f = 0; f < 2; f++) {
+            const bool is_edited = strcmp(files[f], cases[i].file) == 0;
+            write_edited(cases[i].folder, files[f], is_edited ? cases[i].text : "", cases[i].other);
+        }
+        assert_null(gi_hf_open(temp_folder, NULL, &err));
+        assert_says(err.message, cases[i].says);
+        assert_int_equal(err.status, cases[i].status);
+    }
+}
+
+RUN_TESTS_EACH(NULL, NULL, make_temp_folder, remove_temp_folder)
