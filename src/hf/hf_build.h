@@ -17,6 +17,7 @@ struct gi_hf_build {
     const struct gi_safetensors *files; // of the folder
     const char *arch;                   // general.architecture
     enum gi_ggml_type type;             // of large matrices, if `keeps` is false
+    bool is_for_file;                   // types are those that GGUF files have
     bool keeps;                         // matrices keep their types: --quantize none
     struct gi_gguf_writer *out;
     struct gi_hf_sources *sources;

@@ -73,7 +73,8 @@ static enum gi_ggml_type find_mlx_type(const struct gi_hf_build *b, const struct
     const enum gi_ggml_type wanted = find_type(b, s), own = gi_mlx_type(&mlx->format);
     const uint32_t block = gi_ggml_type_find(own)->block_size;
     const bool moves_blocks = s->change == GI_HF_HEAD_COLUMNS && source->head_cols % block == 0;
-    const bool is_own = own != GI_GGML_TYPE_F32 && wanted != GI_GGML_TYPE_F32 &&
+    const bool is_possible = own != GI_GGML_TYPE_Q8_M || !b->is_for_file;
+    const bool is_own = is_possible && own != GI_GGML_TYPE_F32 && wanted != GI_GGML_TYPE_F32 &&
                         source->n_cols % block == 0 &&
                         (moves_blocks || !gi_hf_moves_columns(s->change));
     return is_own ? own : wanted;

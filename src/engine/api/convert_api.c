@@ -87,7 +87,7 @@ bool glinfer_model_convert(const struct glinfer_model_params *params, const char
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "%s: not a folder with config.json and SafeTensors", own.path);
     }
-    struct gi_gguf *gguf = gi_hf_open(own.path, own.quantize, err);
+    struct gi_gguf *gguf = gi_hf_open_for_file(own.path, own.quantize, err);
     job.gguf = gguf;
     const bool ok = gguf && gi_new_file_open(&job.file, path, err) && write_file(&job);
     gi_new_file_close(&job.file);

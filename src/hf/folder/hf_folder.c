@@ -132,7 +132,8 @@ static void fill_head(struct gi_hf_build *b, const struct gi_hf_family *family, 
 }
 
 static struct gi_gguf *compose(struct folder *folder, const char *path,
-                               const struct quantize_row *row, struct glinfer_error *err)
+                               const struct quantize_row *row, bool is_for_file,
+                               struct glinfer_error *err)
 {
     struct gi_gguf_writer writer = {0};
     const cJSON *text = cJSON_GetObjectItemCaseSensitive(folder->config, "text_config");
@@ -142,6 +143,7 @@ static struct gi_gguf *compose(struct folder *folder, const char *path,
         .config = cJSON_IsObject(text) ? text : folder->config,
         .files = folder->files,
         .type = row ? row->type : GI_GGML_TYPE_F32,
+        .is_for_file = is_for_file,
         .keeps = !row,
         .out = &writer,
         .sources = &folder->sources,
@@ -181,7 +183,8 @@ static cJSON *read_config(const char *path, struct glinfer_error *err)
     return config;
 }
 
-struct gi_gguf *gi_hf_open(const char *path, const char *quantize, struct glinfer_error *err)
+static struct gi_gguf *open_folder(const char *path, const char *quantize, bool is_for_file,
+                                   struct glinfer_error *err)
 {
     const struct quantize_row *row = NULL;
     const bool keeps = quantize && strcmp(quantize, "none") == 0;
@@ -201,7 +204,18 @@ struct gi_gguf *gi_hf_open(const char *path, const char *quantize, struct glinfe
         destroy_folder(folder);
         return NULL;
     }
-    return compose(folder, path, row, err);
+    return compose(folder, path, row, is_for_file, err);
+}
+
+struct gi_gguf *gi_hf_open(const char *path, const char *quantize, struct glinfer_error *err)
+{
+    return open_folder(path, quantize, false, err);
+}
+
+struct gi_gguf *gi_hf_open_for_file(const char *path, const char *quantize,
+                                    struct glinfer_error *err)
+{
+    return open_folder(path, quantize, true, err);
 }
 
 struct gi_gguf *gi_hf_open_source(const struct glinfer_source *source, struct glinfer_error *err)

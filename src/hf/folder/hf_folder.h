@@ -12,6 +12,10 @@ bool gi_hf_is_folder(const char *path);
 // BAD_FILE, UNSUPPORTED (the family, the tokenizer, types of tensors; ONNX or PyTorch files only),
 // IO, NO_MEMORY.
 struct gi_gguf *gi_hf_open(const char *folder, const char *quantize, struct glinfer_error *err);
+// Opens a folder with types only that GGUF files have, for writing one: weights that MLX quantised
+// to six or eight bits take the type of other matrices.
+struct gi_gguf *gi_hf_open_for_file(const char *folder, const char *quantize,
+                                    struct glinfer_error *err);
 // Opens a source as gi_hf_open does if its path is that of a folder, else as gi_gguf_open does.
 // Fails as they do, with INVALID_ARGUMENT if a folder has an offset or a length.
 struct gi_gguf *gi_hf_open_source(const struct glinfer_source *source, struct glinfer_error *err);

@@ -71,6 +71,16 @@ TEST(matrices_become_types_that_have_their_weights)
     }
 }
 
+TEST(files_get_types_that_gguf_has)
+{
+    GGUF *gguf = must_do(gi_hf_open_for_file(test_data("data/folders/mlx_affine"), "q8_0", &err));
+    for (size_t i = 0; i < gi_gguf_tensor_count(gguf); i++) {
+        assert_true(gi_gguf_tensor_at(gguf, i)->type->type < 60);
+    }
+    assert_string_equal(gi_gguf_tensor_find(gguf, "blk.0.attn_k.weight")->type->name, "q5_1");
+    assert_string_equal(gi_gguf_tensor_find(gguf, "blk.0.attn_v.weight")->type->name, "bf16");
+}
+
 TEST(wrong_quantisation_is_named)
 {
     static const struct {
