@@ -1,5 +1,5 @@
 // Rows of MLX as floats and as blocks, against weights that PyPI mlx computed: data/mlx.golden,
-// whose first line says which version, made by tools/golden/mlx_golden.py.
+// whose first line says which version, made by tools/golden/mlx/mlx_golden.py.
 #include "hf/mlx/mlx.h"
 #include "quant/quant.h"
 #include "tests/data/test_data.h"

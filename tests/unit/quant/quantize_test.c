@@ -1,5 +1,5 @@
 // Quantising against bytes that PyPI gguf computed: data/quantize.golden, whose first line says
-// which version, made by tools/golden/quantize_golden.py.
+// which version, made by tools/golden/quant_golden.py.
 #include "quant/quant.h"
 #include "tests/data/test_data.h"
 #include "tests/unit/cmocka_test.h"

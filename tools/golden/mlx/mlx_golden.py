@@ -36,7 +36,7 @@ def bytes_of(array):
 def main():
     random = np.random.Generator(np.random.PCG64(7))
     with open(sys.argv[1], "w", encoding="ascii") as out:
-        out.write(f"# PyPI mlx {version('mlx')}: tools/golden/mlx_golden.py\n")
+        out.write(f"# PyPI mlx {version('mlx')}: tools/golden/mlx/mlx_golden.py\n")
         for mode, bits, group, scale, factor in formats():
             row = mx.array(random.normal(0, 0.05, (1, N_COLS)).astype(np.float32)).astype(SCALES.get(scale, mx.float32))
             extra = {"global_scale": mx.array(factor)} if factor else {}

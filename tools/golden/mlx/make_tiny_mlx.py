@@ -20,7 +20,7 @@ from mlx.utils import tree_flatten, tree_unflatten
 from mlx_lm.models import llama
 from mlx_lm.utils import quantize_model, save_config, save_model
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 TOKENIZER = ROOT / "tests/data/folders/llama"
 N_STEPS = 24
 LEAD_BYTES = slice(2 + 0xC0, 2 + 0x100)  # tokens that begin a UTF-8 character
@@ -91,7 +91,7 @@ def log_probabilities(model, tokens):
 def write_golden(path, name, model, prompts):
     with open(path, "w", encoding="ascii") as out:
         out.write(f"# model {name}, a folder\n# reference mlx {version('mlx')}, mlx-lm {version('mlx-lm')}, activations in f32\n")
-        out.write("# command tools/golden/make_tiny_mlx.py OUT GOLDEN tiny.prompts.json\n")
+        out.write("# command tools/golden/mlx/make_tiny_mlx.py OUT GOLDEN tiny.prompts.json\n")
         for prompt in json.loads(pathlib.Path(prompts).read_text()):
             tokens = list(prompt["tokens"])
             out.write(f"case {prompt['name']}\nprompt {' '.join(map(str, tokens))}\n")
