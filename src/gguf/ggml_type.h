@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 // Weight types, which glinfer computes with: name, text, folder, number, elements a block, bytes a
-// block. Each has src/quant/<folder>/<text>.c and glsl/quant/<folder>/<text>.glsl. Numbers from 60 on
-// are not ggml's: weights of other formats become such types when they are read.
+// block. Each has src/quant/<folder>/<text>.c and glsl/quant/<folder>/<text>.glsl. Numbers from 60
+// on are not ggml's: weights of other formats become such types when they are read.
 #define GI_WEIGHT_TYPE_MAP(X)                                                                      \
     X(F32, f32, basic, 0, 1, 4)                                                                    \
     X(F16, f16, basic, 1, 1, 2)                                                                    \

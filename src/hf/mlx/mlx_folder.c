@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 enum { NAME_SIZE = 512 };
-// Of E4M3 and of E2M1: a global scale is that of the largest product.
+// The largest product of a number in E4M3 and one in E2M1, for which a global scale stands.
 #define NVFP4_RANGE (448.0f * 6.0f)
 
 static bool ends_in(const char *name, const char *end)

@@ -46,7 +46,7 @@ TEST(finite_is_what_dequantizes_to_finite_weights)
         uint32_t n[2] = {0, 0};
         if (quant) {
             check_type(quant, n);
-            // A scale of NVFP4 that is no number stands for 0.
+            // NaN as a scale of NVFP4 stands for 0.
             assert_true((n[0] > 0 || type == GI_GGML_TYPE_NVFP4) && n[1] > 0);
         }
     }
