@@ -9,21 +9,27 @@
     {                                                                                              \
         from ".bias", to ".bias", GI_HF_NONE                                                       \
     }
+// Older files call gains gamma and shifts beta.
+#define NORM(from, to)                                                                             \
+    BOTH(from, to), {from ".gamma", to ".weight", GI_HF_NONE},                                     \
+    {                                                                                              \
+        from ".beta", to ".bias", GI_HF_NONE                                                       \
+    }
 #define LAYER "encoder.layer.%."
 
 static const struct gi_hf_row bert_rows[] = {
     {"embeddings.word_embeddings.weight", "token_embd.weight", GI_HF_NONE},
     {"embeddings.position_embeddings.weight", "position_embd.weight", GI_HF_NONE},
     {"embeddings.token_type_embeddings.weight", "token_types.weight", GI_HF_NONE},
-    BOTH("embeddings.LayerNorm", "token_embd_norm"),
+    NORM("embeddings.LayerNorm", "token_embd_norm"),
     BOTH(LAYER "attention.self.query", "blk.%.attn_q"),
     BOTH(LAYER "attention.self.key", "blk.%.attn_k"),
     BOTH(LAYER "attention.self.value", "blk.%.attn_v"),
     BOTH(LAYER "attention.output.dense", "blk.%.attn_output"),
-    BOTH(LAYER "attention.output.LayerNorm", "blk.%.attn_output_norm"),
+    NORM(LAYER "attention.output.LayerNorm", "blk.%.attn_output_norm"),
     BOTH(LAYER "intermediate.dense", "blk.%.ffn_up"),
     BOTH(LAYER "output.dense", "blk.%.ffn_down"),
-    BOTH(LAYER "output.LayerNorm", "blk.%.layer_output_norm"),
+    NORM(LAYER "output.LayerNorm", "blk.%.layer_output_norm"),
 };
 
 static void add_encoder(struct gi_hf_build *b)

@@ -30,10 +30,31 @@ static const struct gi_hf_row rows[] = {
     {"layers.%.feed_forward.expert_bias", "blk.%.exp_probs_b.bias", GI_HF_NONE},
 };
 
+// Finds the layers with attention. Older files have a list of their numbers.
+static bool find_attention(struct gi_hf_build *b, struct gi_hf_layers *attention)
+{
+    const cJSON *list = gi_hf_get(b, "full_attn_idxs"), *item;
+    if (gi_hf_read_layers(b, "full_attention", attention) || !cJSON_IsArray(list)) {
+        return attention->count > 0 && gi_hf_get(b, "layer_types");
+    }
+    cJSON_ArrayForEach(item, list)
+    {
+        uint64_t layer;
+        if (!gi_hf_json_count(item, &layer) || layer >= attention->count) {
+            gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
+                       "config.json: the key full_attn_idxs is invalid, expected numbers below %u",
+                       attention->count);
+            return false;
+        }
+        attention->is[layer] = true;
+    }
+    return true;
+}
+
 static void add_layers(struct gi_hf_build *b)
 {
     struct gi_hf_layers attention;
-    if (!gi_hf_read_layers(b, "full_attention", &attention)) {
+    if (!find_attention(b, &attention)) {
         gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "config.json: the key layer_types is missing");
         return;
     }

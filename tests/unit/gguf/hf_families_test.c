@@ -5,6 +5,7 @@
 #include "hf/hf_build.h"
 #include "quant/quant.h"
 #include "tests/data/test_data.h"
+#include "tests/unit/failing_alloc.h"
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wrap.h"
 
@@ -346,6 +347,50 @@ TEST(keys_that_transformers_has_defaults_for_may_be_missing)
         must(gguf, &err);
         must(gi_gguf_get_u32(gguf, cases[i].pair, 0, &value, &err), &err);
         assert_int_equal(value, cases[i].value);
+        gi_gguf_close(gguf);
+    }
+}
+
+TEST(layers_of_older_files_are_found_by_their_numbers)
+{
+    struct glinfer_error err = {0};
+    struct gi_gguf_array heads;
+    const char *types = "\"layer_types\":[\"conv\",\"full_attention\",\"conv\"]";
+    struct gi_gguf *gguf = open_edited("lfm2", types, "\"full_attn_idxs\":[1]", &err);
+    must(gguf, &err);
+    must(gi_gguf_get_array(gguf, "lfm2.attention.head_count_kv", GI_GGUF_KIND_I32, &heads, &err),
+         &err);
+    assert_int_equal(heads.count, 3);
+    assert_int_equal(gi_gguf_array_i32(&heads, 0), 0);
+    assert_int_equal(gi_gguf_array_i32(&heads, 1), 2);
+    gi_gguf_close(gguf);
+    assert_fails(open_edited("lfm2", types, "\"full_attn_idxs\":[3]", &err), err, BAD_FILE,
+                 "full_attn_idxs is invalid, expected numbers below 3");
+}
+
+// Those of JSON are not among them.
+TEST(an_allocation_that_fails_is_reported)
+{
+    static const char *const names[] = {"qwen35", "gpt_oss", "embeddinggemma", "bert_rank"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char file[128], path[300];
+        struct gi_gguf *gguf = NULL;
+        long n = 0;
+        snprintf(file, sizeof(file), "data/folders/%s", names[i]);
+        snprintf(path, sizeof(path), "%s", test_data(file));
+        for (; !gguf && n < 400; n++) {
+            struct glinfer_error err = {0};
+            fail_one_allocation(n);
+            gguf = gi_hf_open(path, "none", &err);
+            const bool has_passed = count_allocations() <= n;
+            fail_allocations_after(-1);
+            if (!gguf) {
+                assert_int_equal(err.status, GLINFER_STATUS_NO_MEMORY);
+            } else {
+                assert_true(has_passed);
+            }
+        }
+        assert_in_range(n, 10, 399);
         gi_gguf_close(gguf);
     }
 }
