@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "hf/families/hf_families.h"
 #include "hf/folder/hf_contents.h"
+#include "hf/folder/hf_generation.h"
 #include "hf/hf_source.h"
 #include "hf/mlx/mlx_folder.h"
 #include "hf/tokenizer/hf_tokenizer.h"
@@ -124,6 +125,7 @@ static void fill_head(struct gi_hf_build *b, const struct gi_hf_family *family, 
         family->build(b);
     }
     add_general(b, b->keeps ? kept_file_type(b) : file_type); // after build, which may set arch
+    gi_hf_add_sampling(b);
     check_tied(b);
     gi_hf_check_used(b);
     if (gi_hf_ok(b) && !gi_hf_add_tokenizer(b, b->folder)) {

@@ -368,6 +368,41 @@ TEST(layers_of_older_files_are_found_by_their_numbers)
                  "full_attn_idxs is invalid, expected numbers below 3");
 }
 
+TEST(generation_config_gives_the_sampling)
+{
+    static const struct {
+        const char *text, *key;
+        double value;     // -1: the key is absent
+        const char *says; // NULL: the folder is opened
+    } cases[] = {
+        {"{\"temperature\":0.5,\"top_k\":20}", "general.sampling.temp", 0.5, NULL},
+        {"{\"do_sample\":true,\"top_p\":0.75}", "general.sampling.top_p", 0.75, NULL},
+        {"{\"repetition_penalty\":1.25}", "general.sampling.penalty_repeat", 1.25, NULL},
+        {"{\"temperature\":null}", "general.sampling.temp", -1, NULL},
+        {"{\"do_sample\":false,\"temperature\":0.5}", "general.sampling.temp", -1, NULL},
+        {"{\"temperature\":\"hot\"}", NULL, 0, "the key temperature is invalid"},
+        {"{\"top_p\":1.5}", NULL, 0, "the key top_p is invalid, expected a number of 0 to 1"},
+        {"{\"top_k\":-1}", NULL, 0, "the key top_k is invalid"},
+        {"{\"top_k\"", NULL, 0, "generation_config.json: invalid JSON"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct glinfer_error err = {0};
+        float value = 0;
+        write_file(temp_path("generation_config.json"), cases[i].text, strlen(cases[i].text));
+        struct gi_gguf *gguf = open_edited("llama", "\"llama\"", "\"llama\"", &err);
+        if (cases[i].says) {
+            assert_null(gguf);
+            assert_says(err.message, cases[i].says);
+            assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
+            continue;
+        }
+        must(gguf, &err);
+        must(gi_gguf_get_f32(gguf, cases[i].key, -1, &value, &err), &err);
+        assert_float_equal(value, cases[i].value, 0);
+        gi_gguf_close(gguf);
+    }
+}
+
 // Those of JSON are not among them.
 TEST(an_allocation_that_fails_is_reported)
 {
