@@ -391,6 +391,10 @@ struct glinfer_model_info {
     uint32_t n_encoder_layer, n_encoder_ctx; // n_encoder_ctx: positions of 20 ms
     uint32_t n_mel;                          // bands of the spectrogram
     uint32_t file_type;                      // general.file_type, such as 1: f16, 7: q8_0
+    // Sampling that the file recommends (general.sampling.*, or a folder's generation_config.json);
+    // below 0: it recommends none.
+    float temperature, top_p, min_p;
+    int32_t top_k; // 0: off
 };
 
 // Reads the metadata of a model file and fills *info. A valid file that cannot be run is not a

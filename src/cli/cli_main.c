@@ -7,6 +7,7 @@
 #include "cli/common/cli_memory.h"
 #include "cli/flags/cli_nearest.h"
 #include "cli/models/models_pull.h"
+#include "cli/sampling/cli_sampling.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -119,6 +120,7 @@ static bool run_command(const struct cli_command *command, int argc, const char 
     if (command->device && command->device->is_list && !has_own_list) {
         return cli_device_list(command->device);
     }
+    cli_sampling_note(command, &report);
     return models_take_flags(command, &report) && command->run(command->settings);
 }
 

@@ -249,7 +249,7 @@ static bool talk(struct cli_chat *chat)
 
 static bool start(struct cli_chat *chat)
 {
-    const struct cli_chat_settings *settings = chat->settings;
+    struct cli_chat_settings *settings = chat->settings;
     struct glinfer_generate_params expected; // prompts of any length
     if (!cli_session_check_generator(&chat->session) || !cli_template_check(&chat->session)) {
         return false;
@@ -258,6 +258,7 @@ static bool start(struct cli_chat *chat)
         cli_conversation_set_system(&chat->turns.conversation,
                                     settings->system ? settings->system : settings->system_file);
     }
+    cli_sampling_take(&settings->sampling, &chat->session.info);
     glinfer_generate_params_init(&expected);
     cli_sampling_fill(&settings->sampling, 0, &expected);
     cli_lines_hush(); // input that arrives meanwhile is shown with the prompt

@@ -105,7 +105,7 @@ static const struct cli_rule rules[] = {
 };
 
 struct run {
-    const struct settings *settings;
+    struct settings *settings;
     struct cli_prompt prompt;
     const char **stop; // settings->stop with its escapes resolved; owned, with the texts
     bool is_chat;
@@ -367,7 +367,7 @@ static bool finish_answer(struct run *run, bool is_done, const struct glinfer_er
 
 static bool answer(struct run *run)
 {
-    const struct settings *settings = run->settings;
+    struct settings *settings = run->settings;
     struct glinfer_generate_params params;
     struct glinfer_error err;
     run->stop = cli_alloc(settings->stop.count, sizeof(*run->stop));
@@ -381,6 +381,7 @@ static bool answer(struct run *run)
         !cli_session_load(&run->session) || !tokenize(run)) {
         return false;
     }
+    cli_sampling_take(&settings->sampling, &run->session.info);
     fill_params(run, &params);
     if (!cli_session_start(&run->session, &params)) {
         return false;
@@ -430,7 +431,7 @@ static const char *check_settings(const struct settings *settings)
 
 static bool run_command(void *user)
 {
-    const struct settings *settings = user;
+    struct settings *settings = user;
     const char *mistake = check_settings(settings);
     if (mistake) {
         return cli_fail(CLI_EXIT_USAGE, "%s", mistake);

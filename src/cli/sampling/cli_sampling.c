@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -82,6 +83,53 @@ uint64_t cli_sampling_seed(const struct cli_sampling *sampling, bool is_verbose)
         fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
     }
     return seed;
+}
+
+// Flags of what models recommend, a bit each in cli_sampling.given.
+enum { TEMPERATURE, TOP_K, TOP_P, MIN_P };
+static const struct {
+    const char *flag;
+    size_t offset;
+} recommended[] = {
+    [TEMPERATURE] = {"--temp", offsetof(struct cli_sampling, temperature)},
+    [TOP_K] = {"--top-k", offsetof(struct cli_sampling, top_k)},
+    [TOP_P] = {"--top-p", offsetof(struct cli_sampling, top_p)},
+    [MIN_P] = {"--min-p", offsetof(struct cli_sampling, min_p)},
+};
+
+void cli_sampling_note(const struct cli_command *command, const struct cli_report *report)
+{
+    for (size_t i = 0; i < sizeof(recommended) / sizeof(recommended[0]); i++) {
+        const struct cli_flag *flag = cli_find_flag(command, recommended[i].flag);
+        if (flag && cli_is_given(command, report, recommended[i].flag)) {
+            char *sampling = (char *)command->settings + flag->offset - recommended[i].offset;
+            ((struct cli_sampling *)(void *)sampling)->given |= 1u << i;
+        }
+    }
+}
+
+static bool takes(const struct cli_sampling *sampling, int flag)
+{
+    return !(sampling->given & 1u << flag);
+}
+
+void cli_sampling_take(struct cli_sampling *sampling, const struct glinfer_model_info *info)
+{
+    if (!info->architecture[0]) { // there is no model, but one of speech
+        return;
+    }
+    if (info->temperature >= 0 && takes(sampling, TEMPERATURE)) {
+        sampling->temperature = info->temperature;
+    }
+    if (info->top_k >= 0 && takes(sampling, TOP_K)) {
+        sampling->top_k = info->top_k;
+    }
+    if (info->top_p >= 0 && takes(sampling, TOP_P)) {
+        sampling->top_p = info->top_p;
+    }
+    if (info->min_p >= 0 && takes(sampling, MIN_P)) {
+        sampling->min_p = info->min_p;
+    }
 }
 
 bool cli_sampling_check(const struct cli_sampling *sampling)

@@ -34,6 +34,7 @@ struct cli_sampling {
     struct cli_samplers samplers;
     struct glinfer_grammar grammar;
     struct cli_speculation speculation;
+    unsigned given; // bits of flags that a model's recommendation leaves alone
 };
 
 #define CLI_SAMPLER_DEFAULT(type, field, value, least, most) .field = (value),
@@ -156,6 +157,10 @@ extern const struct cli_number cli_sampler_numbers[CLI_N_SAMPLER_NUMBER];
 
 // Returns the seed asked for, or a random one; says which on stderr if is_verbose.
 uint64_t cli_sampling_seed(const struct cli_sampling *sampling, bool is_verbose);
+// Notes which flags of a command's sampling, if it has one, were given.
+void cli_sampling_note(const struct cli_command *command, const struct cli_report *report);
+// Takes the sampling that a model recommends where no flag was given.
+void cli_sampling_take(struct cli_sampling *sampling, const struct glinfer_model_info *info);
 // Says what is wrong with the grammar, before anything is loaded; false then.
 bool cli_sampling_check(const struct cli_sampling *sampling);
 // Fills the fields of params that the flags set.

@@ -19,7 +19,7 @@ enum {
 };
 
 struct server {
-    const struct serve_settings *settings;
+    struct serve_settings *settings;
     struct serve_access access;
     struct serve_sockets sockets;
     struct serve_scheduler *scheduler;
@@ -118,7 +118,7 @@ static void warn_of_strangers(const struct server *server)
 
 static bool open_server(struct server *server)
 {
-    const struct serve_settings *settings = server->settings;
+    struct serve_settings *settings = server->settings;
     server->access.origins = settings->origins;
     return (!settings->keys || serve_access_add_keys(&server->access, settings->keys)) &&
            (!settings->key_file || serve_access_read_keys(&server->access, settings->key_file)) &&
@@ -193,7 +193,7 @@ static void close_server(struct server *server)
     }
 }
 
-bool serve_server_run(const struct serve_settings *settings)
+bool serve_server_run(struct serve_settings *settings)
 {
     struct server server = {.settings = settings, .signal_fd = -1};
     cli_repeat_warnings(REPEAT_S);

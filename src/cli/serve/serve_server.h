@@ -4,4 +4,4 @@
 #include "cli/serve/serve_settings.h"
 
 // Serves until a signal ends the server. Prints an error and returns false if that fails.
-bool serve_server_run(const struct serve_settings *settings);
+bool serve_server_run(struct serve_settings *settings);

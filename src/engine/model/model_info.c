@@ -127,6 +127,25 @@ static void describe(struct glinfer_model_info *info, const struct gi_gguf *gguf
 
 //-- the file ------------------------------------------------------------------------------------
 
+// Takes a recommended number of 0 to `most`; anything else counts as none.
+static float read_recommended(const struct gi_gguf *gguf, const char *key, float most)
+{
+    float value = -1;
+    return gi_gguf_get_f32(gguf, key, -1, &value, NULL) && value >= 0 && value <= most ? value : -1;
+}
+
+static void read_sampling(struct glinfer_model_info *info, const struct gi_gguf *gguf)
+{
+    const uint32_t unknown = UINT32_MAX;
+    uint32_t top_k = unknown;
+    info->temperature = read_recommended(gguf, "general.sampling.temp", 1000);
+    info->top_p = read_recommended(gguf, "general.sampling.top_p", 1);
+    info->min_p = read_recommended(gguf, "general.sampling.min_p", 1);
+    const bool is_sound =
+        gi_gguf_get_u32(gguf, "general.sampling.top_k", unknown, &top_k, NULL) && top_k <= 1 << 24;
+    info->top_k = is_sound ? (int32_t)top_k : -1;
+}
+
 bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *gguf,
                         const struct gi_tokenizer *tokenizer, struct glinfer_error *err)
 {
@@ -143,6 +162,7 @@ bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *g
     gi_gguf_get_u32(gguf, "general.file_type", 0, &info->file_type, NULL);
     info->file_type %= 1000; // whisper.cpp adds a thousand for each version of quantisation
     describe(info, gguf);
+    read_sampling(info, gguf);
     if (tokenizer) {
         snprintf(info->tokenizer, sizeof(info->tokenizer), "%s", gi_tokenizer_name(tokenizer));
         snprintf(info->chat_template, sizeof(info->chat_template), "%s",

@@ -36,6 +36,13 @@ for place in EMBED_BATCH:1 EMBED_BATCH:4 EMBED_TOKEN:3 EMBED_TOKEN:14 EMBED_TOKE
     check "and says it ($place)" "$(said 'recovering')" 1
 done
 
+# Sampling that generation_config.json recommends, and a flag against it.
+folder=$(dirname "$model")/../folders/llama
+printf '/set\n' | "$glinfer" chat -m "$folder" --top-p 0.7 2>"$dir/errors" >/dev/null
+check 'the temperature that the file recommends' "$(said '^temperature 0.6$')" 1
+check 'the top-p of the flag' "$(said '^top-p 0.7$')" 1
+check 'a top-k that no file names' "$(said '^top-k 40$')" 1
+
 chat 'Hello there\n' >"$dir/once"
 chat 'Hello there\n/reset\nHello there\n' >"$dir/twice"
 cat "$dir/once" "$dir/once" | cmp -s - "$dir/twice"

@@ -403,7 +403,7 @@ TEST(generation_config_gives_the_sampling)
     }
 }
 
-// Those of JSON are not among them.
+// Allocations of JSON do not fail here.
 TEST(an_allocation_that_fails_is_reported)
 {
     static const char *const names[] = {"qwen35", "gpt_oss", "embeddinggemma", "bert_rank"};

@@ -379,13 +379,10 @@ static void *run(void *user)
     return NULL;
 }
 
-struct serve_scheduler *serve_scheduler_create(const struct serve_settings *settings)
+struct serve_scheduler *serve_scheduler_create(struct serve_settings *settings)
 {
     struct serve_scheduler *s = cli_alloc(1, sizeof(*s));
     s->settings = settings;
-    glinfer_generate_params_init(&s->expected);
-    cli_sampling_fill(&settings->sampling, 0, &s->expected);
-    s->expected.grammar = NULL;
     s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->seen.n_slots = settings->session.model ? (uint32_t)settings->n_slots : 0;
@@ -397,6 +394,10 @@ struct serve_scheduler *serve_scheduler_create(const struct serve_settings *sett
         serve_scheduler_destroy(s);
         return NULL;
     }
+    cli_sampling_take(&settings->sampling, &s->session.info);
+    glinfer_generate_params_init(&s->expected);
+    cli_sampling_fill(&settings->sampling, 0, &s->expected);
+    s->expected.grammar = NULL;
     s->has_thread =
         s->wake_fd >= 0 && s->ready_fd >= 0 && pthread_create(&s->thread, NULL, run, s) == 0;
     if (!s->has_thread) {

@@ -43,7 +43,7 @@ struct serve_scheduler;
 
 // Starts the thread, which begins to load the model. Prints an error and returns NULL if that
 // fails.
-struct serve_scheduler *serve_scheduler_create(const struct serve_settings *settings);
+struct serve_scheduler *serve_scheduler_create(struct serve_settings *settings);
 // Stops the scheduler and frees it. Accepts NULL.
 void serve_scheduler_destroy(struct serve_scheduler *scheduler);
 
