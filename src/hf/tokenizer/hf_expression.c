@@ -46,6 +46,20 @@ static void push_text(struct gi_hf_tokenizer *t, struct gi_hf_text *out, const c
     gi_hf_push(t, out, text, strlen(text));
 }
 
+// Appends a character that stands for itself; line ends and tabs as escapes, which some files have
+// instead.
+static void push_character(struct gi_hf_tokenizer *t, struct gi_hf_text *out, char character)
+{
+    static const char controls[] = "\r\n\t", letters[] = "rnt";
+    const char *at = character ? strchr(controls, character) : NULL;
+    if (at) {
+        push_text(t, out, "\\");
+        gi_hf_push(t, out, &letters[at - controls], 1);
+    } else {
+        gi_hf_push(t, out, &character, 1);
+    }
+}
+
 static void refuse(struct gi_hf_tokenizer *t, const char *expression, const char *at,
                    const char *what)
 {
@@ -127,7 +141,7 @@ static size_t push_class(struct gi_hf_tokenizer *t, const char *expression, cons
             push_text(t, out, "\\]");
             at++;
         } else {
-            gi_hf_push(t, out, at++, 1);
+            push_character(t, out, *at++);
         }
     }
     if (!*at) {
@@ -150,7 +164,7 @@ void gi_hf_translate(struct gi_hf_tokenizer *t, const char *expression, struct g
         } else if (at[0] == '(' && (at[1] == '*' || strncmp(at, "(?m", 3) == 0)) {
             refuse(t, expression, at, "this group");
         } else {
-            gi_hf_push(t, out, at++, 1);
+            push_character(t, out, *at++);
         }
     }
 }

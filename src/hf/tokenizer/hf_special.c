@@ -8,9 +8,9 @@
 
 //-- ids around a text --------------------------------------------------------------------------
 
-// Ids before and after a text; -1: none.
+// Ids before and after a text, and of a second token between two texts; -1: none.
 struct around {
-    int32_t before, after;
+    int32_t before, after, separator;
 };
 
 static void take_id(struct gi_hf_tokenizer *t, int32_t *place, const cJSON *id)
@@ -62,22 +62,41 @@ static void take_template(struct gi_hf_tokenizer *t, const cJSON *component, str
     }
 }
 
+// Takes the second of two tokens between the texts of a pair; "after" is the first.
+static void take_separator(struct gi_hf_tokenizer *t, const cJSON *component, struct around *around)
+{
+    const cJSON *pieces = cJSON_GetObjectItemCaseSensitive(component, "pair");
+    size_t n_texts = 0, n_between = 0;
+    for (const cJSON *piece = cJSON_IsArray(pieces) ? pieces->child : NULL; piece && gi_hf_ok(t->b);
+         piece = piece->next) {
+        const cJSON *special = cJSON_GetObjectItemCaseSensitive(piece, "SpecialToken");
+        n_texts += !special;
+        n_between += special && n_texts == 1;
+        if (special && n_texts == 1 && n_between == 2) {
+            take_special(t, component, special, &around->separator);
+        }
+    }
+}
+
 static void take_processor(struct gi_hf_tokenizer *t, const cJSON *component)
 {
     const char *type = gi_hf_type_of(component);
-    struct around around = {t->before, t->after};
+    struct around around = {t->before, t->after, t->separator};
     if (strcmp(type, "TemplateProcessing") == 0) {
         take_template(t, component, &around);
+        take_separator(t, component, &around);
     } else if (strcmp(type, "BertProcessing") == 0 || strcmp(type, "RobertaProcessing") == 0) {
         const cJSON *cls = cJSON_GetObjectItemCaseSensitive(component, "cls");
         const cJSON *sep = cJSON_GetObjectItemCaseSensitive(component, "sep");
         take_id(t, &around.before, cJSON_IsArray(cls) && cls->child ? cls->child->next : NULL);
         take_id(t, &around.after, cJSON_IsArray(sep) && sep->child ? sep->child->next : NULL);
+        around.separator = *type == 'R' ? around.after : around.separator;
     } else if (strcmp(type, "ByteLevel") != 0) { // which sets offsets alone
         gi_hf_refuse_type(t, "post_processor", component);
     }
     t->before = around.before;
     t->after = around.after;
+    t->separator = around.separator;
 }
 
 //-- ids ---------------------------------------------------------------------------------------
@@ -166,7 +185,7 @@ static void add_flag(struct gi_hf_tokenizer *t, const char *name, const char *ke
 
 void gi_hf_add_special(struct gi_hf_tokenizer *t)
 {
-    t->before = t->after = -1;
+    t->before = t->after = t->separator = -1;
     gi_hf_visit(t, cJSON_GetObjectItemCaseSensitive(t->file, "post_processor"), "processors",
                 take_processor);
     if (!gi_hf_ok(t->b)) {
@@ -183,6 +202,9 @@ void gi_hf_add_special(struct gi_hf_tokenizer *t)
     if (t->type == GI_HF_WORDPIECE) {
         add_id(t, "tokenizer.ggml.cls_token_id", bos);
         add_id(t, "tokenizer.ggml.seperator_token_id", eos);
+    } else if (t->separator >= 0) {
+        add_id(t, "tokenizer.ggml.seperator_token_id", t->separator);
+        gi_gguf_add_bool(t->b->out, "tokenizer.ggml.add_sep_token", true);
     }
     add_flag(t, "add_bos_token", "tokenizer.ggml.add_bos_token", t->before >= 0);
     add_flag(t, "add_eos_token", "tokenizer.ggml.add_eos_token", t->after >= 0);

@@ -262,7 +262,12 @@ static cJSON *read_file(struct gi_hf_tokenizer *t, const char *name, bool is_nee
     char *path = gi_hf_ok(t->b) ? gi_hf_path(t->folder, name, &err) : NULL;
     cJSON *json = path ? gi_hf_json_read(path, &err) : NULL;
     free(path);
-    if (err.status != GLINFER_STATUS_OK && (is_needed || err.status != GLINFER_STATUS_NOT_FOUND)) {
+    if (err.status == GLINFER_STATUS_NOT_FOUND && is_needed) {
+        gi_hf_fail(t->b, err.status,
+                   "has no %s; save the tokenizer of the model in the form that the tokenizers "
+                   "library reads",
+                   name);
+    } else if (err.status != GLINFER_STATUS_OK && err.status != GLINFER_STATUS_NOT_FOUND) {
         gi_hf_keep_error(t, &err);
     }
     return json;

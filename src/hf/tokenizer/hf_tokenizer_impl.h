@@ -40,6 +40,7 @@ struct gi_hf_tokenizer {
     struct gi_hf_text spelled; // memory of tokens that are not spelled as in the file
 
     int32_t before, after; // ids that are added around a text; -1: none
+    int32_t separator;     // id that is added between the texts of a pair after `after`; -1: none
     struct gi_hf_step steps[GI_HF_STEPS_MAX];
     size_t n_steps;
 };
