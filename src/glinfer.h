@@ -366,7 +366,8 @@ struct glinfer_model_info {
     char name[128];         // general.name, may be empty
     char description[128];  // as llama-bench prints it, such as "llama 135M Q4_1"
     char types[256];        // tensor types with their number, such as "210 q4_1, 61 f32, 1 q8_0"
-    char tokenizer[64];     // tokenizer.ggml.model, with tokenizer.ggml.pre after a slash
+    char tokenizer[64];     // tokenizer.ggml.model, with tokenizer.ggml.pre after a slash; "steps"
+                            // there if the file only says step by step how to cut words
     char chat_template[64]; // the template's name, "jinja" if it has no name, "none" or "unknown"
     bool is_supported;      // false: the model cannot run, for the reason in refusal
     char refusal[1024];

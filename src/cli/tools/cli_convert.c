@@ -17,6 +17,20 @@ static const struct cli_flag flags[] = {
     CLI_QUANTIZE_FLAG(quantize),
 };
 
+// Says if llama.cpp has no name for the pre-tokenizer of a file.
+static void note_words(const char *path)
+{
+    struct glinfer_error err;
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    struct glinfer_model_params params;
+    glinfer_model_params_init(&params);
+    params.path = path;
+    if (glinfer_model_inspect(&params, &info, &err) && strcmp(info.tokenizer, "gpt2/steps") == 0) {
+        cli_note("llama.cpp does not know how this tokenizer cuts words, and cuts them otherwise; "
+                 "glinfer reads that from the file");
+    }
+}
+
 static bool convert(const struct settings *settings, const char *folder, const char *path)
 {
     struct glinfer_error err;
@@ -29,6 +43,9 @@ static bool convert(const struct settings *settings, const char *folder, const c
     params.progress = cli_progress;
     params.progress_user = &bar;
     const bool is_done = glinfer_model_convert(&params, path, &err);
+    if (is_done) {
+        note_words(path);
+    }
     return cli_bar_end(&bar, is_done, &err);
 }
 

@@ -115,41 +115,76 @@ static size_t push_escape(struct gi_hf_tokenizer *t, const char *expression, con
     return size;
 }
 
+// A class that is being translated; classes within it are joined with it.
+struct class
+{
+    const char *expression, *at;
+    size_t depth; // of classes within it that are open
+    bool is_closed;
+};
+
+// Begins a class within a class, or copies one such as [:alpha:].
+static void push_inner(struct gi_hf_tokenizer *t, struct class *class, struct gi_hf_text *out)
+{
+    const char *end = class->at[1] == ':' ? strstr(class->at, ":]") : NULL;
+    if (end) {
+        gi_hf_push(t, out, class->at, (size_t)(end - class->at) + 2);
+        class->at = end + 2;
+    } else if (class->at[1] == '^' || class->at[-1] == '-') {
+        refuse(t, class->expression, class->at, "this class within a class");
+    } else {
+        class->depth++;
+        class->at++;
+    }
+}
+
+// Translates one item of a class; false at the ] that ends it, and at the end of the expression.
+static bool push_item(struct gi_hf_tokenizer *t, struct class *class, bool is_first,
+                      struct gi_hf_text *out)
+{
+    const char *at = class->at;
+    if (!*at || !gi_hf_ok(t->b)) {
+        return false;
+    }
+    if (*at == '\\') {
+        class->at += push_escape(t, class->expression, at, true, out);
+    } else if (*at == '[') {
+        push_inner(t, class, out);
+    } else if (*at == ']' && !is_first) {
+        class->at++;
+        class->is_closed = class->depth == 0;
+        class->depth -= !class->is_closed;
+        return !class->is_closed;
+    } else if (at[0] == '&' && at[1] == '&') {
+        refuse(t, class->expression, at, "&& within a class");
+    } else {
+        // A - that is the first or the last of a class within stands for itself.
+        const bool is_plain = *at == '-' && (at[-1] == '[' || at[1] == ']');
+        push_text(t, out, is_plain || *at == ']' ? "\\" : "");
+        push_character(t, out, *at);
+        class->at++;
+    }
+    return true;
+}
+
 // Translates a class, from its [ on; returns the bytes read, 0 after a failure.
 static size_t push_class(struct gi_hf_tokenizer *t, const char *expression, const char *begin,
                          struct gi_hf_text *out)
 {
-    const char *at = begin + 1;
+    struct class class = {.expression = expression, .at = begin + 1};
     push_text(t, out, "[");
-    if (*at == '^') {
-        gi_hf_push(t, out, at++, 1);
+    if (*class.at == '^') {
+        gi_hf_push(t, out, class.at++, 1);
     }
-    for (const char *first = at; *at && (*at != ']' || at == first);) {
-        if (*at == '\\') {
-            const size_t n = push_escape(t, expression, at, true, out);
-            if (n == 0) {
-                return 0;
-            }
-            at += n;
-        } else if (*at == '[') { // a class within a class, and [:alpha:], are rare
-            refuse(t, expression, at, "a class within a class");
-            return 0;
-        } else if (at[0] == '&' && at[1] == '&') {
-            refuse(t, expression, at, "&& within a class");
-            return 0;
-        } else if (*at == ']') {
-            push_text(t, out, "\\]");
-            at++;
-        } else {
-            push_character(t, out, *at++);
-        }
-    }
-    if (!*at) {
-        refuse(t, expression, begin, "a class without an end");
-        return 0;
+    bool is_first = true;
+    while (push_item(t, &class, is_first, out)) {
+        is_first = false;
     }
     push_text(t, out, "]");
-    return (size_t)(at - begin) + 1;
+    if (!class.is_closed) {
+        refuse(t, expression, begin, "a class without an end");
+    }
+    return gi_hf_ok(t->b) ? (size_t)(class.at - begin) : 0;
 }
 
 void gi_hf_translate(struct gi_hf_tokenizer *t, const char *expression, struct gi_hf_text *out)
