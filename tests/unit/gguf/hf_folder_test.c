@@ -2,6 +2,7 @@
 #include "hf/folder/hf_folder.h"
 #include "hf/hf_build.h"
 #include "quant/quant.h"
+#include "tests/unit/failing_alloc.h"
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wrap.h"
 
@@ -345,6 +346,33 @@ TEST(folders_of_other_formats_are_named)
         must_fail(gi_hf_open(temp_folder, NULL, &err), UNSUPPORTED, cases[i].says);
         remove(temp_path(cases[i].file));
     }
+}
+
+TEST(folders_survive_every_failed_allocation)
+{
+    struct gi_gguf *gguf = NULL;
+    long n_failed = 0;
+    write_llama();
+    for (; !gguf && n_failed < 1000; n_failed++) {
+        struct glinfer_error err = {0};
+        fail_allocations_after(n_failed);
+        gguf = gi_hf_open(temp_folder, NULL, &err);
+        fail_allocations_after(-1);
+        assert_true(gguf || err.status == GLINFER_STATUS_NO_MEMORY);
+    }
+    assert_in_range(n_failed, 20, 999);
+    const struct gi_gguf_tensor *t = find(gguf, "output.weight");
+    bool is_read = false;
+    for (n_failed = 0; !is_read && n_failed < 20; n_failed++) {
+        struct glinfer_error err = {0};
+        uint8_t some[700];
+        fail_allocations_after(n_failed);
+        is_read = gi_gguf_tensor_read(gguf, t, 33, sizeof(some), some, &err);
+        fail_allocations_after(-1);
+        assert_true(is_read || err.status == GLINFER_STATUS_NO_MEMORY);
+    }
+    assert_in_range(n_failed, 3, 19);
+    gi_gguf_close(gguf);
 }
 
 RUN_TESTS_EACH(NULL, NULL, make_temp_folder, remove_temp_folder)
