@@ -1,5 +1,5 @@
 // Folders of all families against what llama.cpp's converter makes of them: every pair and every
-// tensor of tests/data/folders/*.twin, which tools/golden/folder_twin.py lists.
+// tensor of tests/data/folders/*.twin, which tools/golden/folder/folder_twin.py lists.
 #include "base/array.h"
 #include "hf/folder/hf_folder.h"
 #include "hf/hf_build.h"

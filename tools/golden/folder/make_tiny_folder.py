@@ -22,6 +22,7 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 from make_tiny_gguf import CHATML, LEAD_BYTES, LOGIT_SPREAD, MERGES, byte_alphabet
 from tiny_families import FAMILIES, TURN_END
 
