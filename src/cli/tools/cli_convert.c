@@ -31,6 +31,14 @@ static void note_words(const char *path)
     }
 }
 
+// Gives a file of the library, which only its owner may read, the mode of other new files.
+static void share(const char *path)
+{
+    const mode_t mask = umask(0);
+    umask(mask);
+    (void)chmod(path, 0666 & ~mask);
+}
+
 static bool convert(const struct settings *settings, const char *folder, const char *path)
 {
     struct glinfer_error err;
@@ -44,6 +52,7 @@ static bool convert(const struct settings *settings, const char *folder, const c
     params.progress_user = &bar;
     const bool is_done = glinfer_model_convert(&params, path, &err);
     if (is_done) {
+        share(path);
         note_words(path);
     }
     return cli_bar_end(&bar, is_done, &err);

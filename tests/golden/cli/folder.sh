@@ -24,8 +24,9 @@ for name; do
     [ -n "$wanted" ] || check "row of $name" none one
     check "$name" "$(tokens "$folders/$name" --quantize none)" "$wanted"
 done
-"$glinfer" convert "$folders/$1" "$dir/out.gguf" --quantize none
+(umask 027 && "$glinfer" convert "$folders/$1" "$dir/out.gguf" --quantize none)
 check 'a conversion' $? 0
+check "the mode of a converted file" "$(stat -c %a "$dir/out.gguf")" 640
 check "$1, converted" "$(tokens "$dir/out.gguf")" "$(sed -n "s/^$1 //p" "$rows")"
 
 "$glinfer" convert "$folders/$1" "$dir/out.gguf" 2>"$dir/errors"
