@@ -266,6 +266,8 @@ IGNORED(glinfer_speech_language_name, return !glinfer_speech_language_name(SIZE_
 
 //-- copies ----------------------------------------------------------------------------------------
 
+REFUSED("session is NULL", glinfer_session_set_adapter_scales, (NULL, NULL, 0, err))
+REFUSED("scales is NULL", glinfer_session_set_adapter_scales, (f->session, NULL, 1, err))
 REFUSED("to is NULL", glinfer_session_copy, (NULL, f->session, 1, err))
 REFUSED("from is NULL", glinfer_session_copy, (f->session, NULL, 1, err))
 REFUSED("session is NULL", glinfer_session_save, (NULL, "/dev/null", err))
@@ -291,6 +293,7 @@ REFUSED_WITH("struct_size", glinfer_tune, (f->session, &params, NULL, err),
 IGNORED(glinfer_session_reset, glinfer_session_reset(NULL); return true)
 IGNORED(glinfer_session_rewind, return glinfer_session_rewind(NULL, 4) == 0)
 IGNORED(glinfer_session_match, return glinfer_session_match(NULL, prompt, 4) == 0)
+IGNORED(glinfer_session_adapter_scales, return glinfer_session_adapter_scales(NULL, NULL, 0) == 0)
 IGNORED(glinfer_session_match, return glinfer_session_match(f->session, NULL, 4) == 0)
 IGNORED(glinfer_session_cancel, glinfer_session_cancel(NULL); return true)
 IGNORED(glinfer_end, glinfer_end(NULL); return true)
