@@ -98,6 +98,9 @@ REFUSED("path is NULL", glinfer_model_inspect, (NULL, &model_info, err))
 REFUSED("info is NULL", glinfer_model_inspect, (GIVE(model, .path = "a model"), NULL, err))
 REFUSED("type_k is 26", glinfer_model_inspect,
         (GIVE(model, .path = "a model", .type_k = (enum glinfer_cache_type)26), &model_info, err))
+REFUSED("path is NULL", glinfer_model_convert, (GIVE(model, .path = "a folder"), NULL, err))
+REFUSED("path is NULL", glinfer_model_convert, (NULL, "a file", err))
+REFUSED("not a folder", glinfer_model_convert, (GIVE(model, .path = "a model"), "a file", err))
 REFUSED("device is NULL", glinfer_model_load, (NULL, GIVE(model, .path = "a model"), err))
 REFUSED_WITH(": path is NULL", glinfer_model_load, (f->tiny.device, &params, err),
              WITH(glinfer_model_params, params, ))
