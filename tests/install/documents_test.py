@@ -20,6 +20,7 @@ SUBSTITUTES = [
     (r"\bqwen3-embedding\.gguf\b", "embedding.gguf"),
     (r"(glinfer embed -m )model.gguf", r"\1embedding.gguf"),
     (r"\bwiki\.test\.raw\b", "text.txt"),
+    (r"\bSmolLM2-135M-Instruct ", "folder "),
     (r"\bgit diff\b", "cat lines.txt"),
     (r"/etc/", "etc/"),
     (r"\bfind P\b", 'find "$PREFIX"'),
@@ -166,6 +167,7 @@ def prepare(source, folder):
     os.makedirs(f"{folder}/etc/default")
     for name, model in MODELS.items():
         os.symlink(f"{source}/tests/data/models/{model}.gguf", f"{folder}/{name}")
+    os.symlink(f"{source}/tests/data/folders/llama", f"{folder}/folder")
     files = {"text.txt": "The quick brown fox jumps over the lazy dog. " * 20, "lines.txt": "one\ntwo\n",
              "passages.txt": "a cat\na bridge\n", "etc/glinfer.keys": "secret\n"}
     for name, text in files.items():
