@@ -43,6 +43,11 @@ uint32_t gi_hf_u32_or(struct gi_hf_build *b, const char *key, uint32_t fallback)
 float gi_hf_f32_or(struct gi_hf_build *b, const char *key, float fallback);
 bool gi_hf_bool_or(struct gi_hf_build *b, const char *key, bool fallback);
 const char *gi_hf_text_or(struct gi_hf_build *b, const char *key, const char *fallback);
+// Returns head_dim, else hidden_size / num_attention_heads; 0 after a failure.
+uint32_t gi_hf_head_dim(struct gi_hf_build *b);
+// Returns n times the fraction of a key, rounded down; the fraction is fallback if the key is
+// absent. Fails with BAD_FILE unless the fraction is 0 to 1 and n at most 2^24.
+uint32_t gi_hf_fraction_of(struct gi_hf_build *b, uint32_t n, const char *key, float fallback);
 
 //-- pairs -----------------------------------------------------------------------------------------
 

@@ -143,6 +143,26 @@ float gi_hf_f32(struct gi_hf_build *b, const char *key)
     return get_required(b, key) ? gi_hf_f32_or(b, key, 0) : 0;
 }
 
+uint32_t gi_hf_head_dim(struct gi_hf_build *b)
+{
+    const uint32_t n_head = gi_hf_u32(b, "num_attention_heads|n_heads|n_head");
+    const uint32_t n_embd = gi_hf_u32(b, "hidden_size|n_embd|dim");
+    return gi_hf_u32_or(b, "head_dim", n_head > 0 ? n_embd / n_head : 0);
+}
+
+uint32_t gi_hf_fraction_of(struct gi_hf_build *b, uint32_t n, const char *key, float fallback)
+{
+    enum { MOST = 1 << 24 }; // whole numbers that floats have
+    const float fraction = gi_hf_f32_or(b, key, fallback);
+    if (!(fraction >= 0.0f && fraction <= 1.0f) || n > MOST) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
+                   "config.json: %.*s is %g of %u, expected 0 to 1 of at most %d",
+                   (int)strcspn(key, "|"), key, (double)fraction, n, MOST);
+        return 0;
+    }
+    return (uint32_t)((float)n * fraction);
+}
+
 //-- pairs -----------------------------------------------------------------------------------------
 
 enum { KEY_SIZE = 128 };

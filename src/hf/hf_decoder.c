@@ -7,13 +7,6 @@
 // Newer files have the rotations of layers without a window in an object of their own.
 #define ROPE(key) "rope_parameters.full_attention." key "|rope_parameters." key "|rope_scaling." key
 
-static uint32_t find_head_dim(struct gi_hf_build *b)
-{
-    const uint32_t n_head = gi_hf_u32(b, "num_attention_heads|n_heads|n_head");
-    const uint32_t n_embd = gi_hf_u32(b, "hidden_size|n_embd|dim");
-    return gi_hf_u32_or(b, "head_dim", n_head > 0 ? n_embd / n_head : 0);
-}
-
 // Adds the divisors of frequencies of Llama 3.1: long waves are stretched, short ones are kept.
 //   transformers, modeling_rope_utils.py, _compute_llama3_parameters
 static void add_llama3_factors(struct gi_hf_build *b, uint32_t head_dim)
@@ -80,7 +73,7 @@ static void add_rope(struct gi_hf_build *b, uint32_t head_dim)
 
 void gi_hf_add_decoder(struct gi_hf_build *b)
 {
-    const uint32_t head_dim = find_head_dim(b);
+    const uint32_t head_dim = gi_hf_head_dim(b);
     const uint32_t n_head = gi_hf_u32(b, "num_attention_heads|n_heads|n_head");
     gi_hf_add_u32(b, "block_count", gi_hf_u32(b, "num_hidden_layers|n_layer|n_layers"));
     gi_hf_add_u32(b, "context_length",
@@ -98,9 +91,8 @@ void gi_hf_add_decoder(struct gi_hf_build *b)
     gi_hf_add_f32(b, "attention.layer_norm_rms_epsilon",
                   gi_hf_f32_or(b, "rms_norm_eps|norm_epsilon|norm_eps", 1e-6f));
     gi_hf_add_u32(b, "vocab_size", gi_hf_u32(b, "vocab_size"));
-    gi_hf_add_u32(
-        b, "rope.dimension_count",
-        (uint32_t)((float)head_dim *
-                   gi_hf_f32_or(b, "partial_rotary_factor|" ROPE("partial_rotary_factor"), 1.0f)));
+    gi_hf_add_u32(b, "rope.dimension_count",
+                  gi_hf_fraction_of(
+                      b, head_dim, "partial_rotary_factor|" ROPE("partial_rotary_factor"), 1.0f));
     add_rope(b, head_dim);
 }

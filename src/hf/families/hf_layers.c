@@ -59,12 +59,6 @@ void gi_hf_add_head_dim(struct gi_hf_build *b, uint32_t head_dim)
     gi_hf_add_u32(b, "attention.value_length", head_dim);
 }
 
-uint32_t gi_hf_head_dim(struct gi_hf_build *b)
-{
-    const uint32_t n_head = gi_hf_u32(b, "num_attention_heads");
-    return gi_hf_u32_or(b, "head_dim", n_head > 0 ? gi_hf_u32(b, "hidden_size") / n_head : 0);
-}
-
 float gi_hf_rope_base(struct gi_hf_build *b, float fallback)
 {
     return gi_hf_f32_or(b,

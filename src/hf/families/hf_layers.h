@@ -24,8 +24,6 @@ void gi_hf_add_layer_u32s(struct gi_hf_build *b, const char *key, const struct g
 void gi_hf_add_sizes(struct gi_hf_build *b);
 // Adds attention.key_length and attention.value_length.
 void gi_hf_add_head_dim(struct gi_hf_build *b, uint32_t head_dim);
-// Returns head_dim, else hidden_size / num_attention_heads.
-uint32_t gi_hf_head_dim(struct gi_hf_build *b);
 // Return the base of rotations, of layers without and with a window, wherever config.json has it.
 float gi_hf_rope_base(struct gi_hf_build *b, float fallback);
 float gi_hf_window_base(struct gi_hf_build *b, float fallback);

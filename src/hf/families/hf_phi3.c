@@ -63,16 +63,18 @@ static void build(struct gi_hf_build *b)
     const uint32_t n_head = gi_hf_u32(b, "num_attention_heads");
     const uint32_t n_ctx = gi_hf_u32(b, "max_position_embeddings");
     const uint32_t n_orig = gi_hf_u32(b, ROPE(N_ORIGINAL) "|" N_ORIGINAL);
-    const float part = gi_hf_f32_or(b, ROPE("partial_rotary_factor") "|partial_rotary_factor", 1);
-    const float n_turning = part * (float)gi_hf_u32(b, "hidden_size");
-    if (!gi_hf_ok(b) || n_head == 0 || n_orig < 2 || !(part > 0.0f && part <= 1.0f)) {
+    // of all heads together
+    const uint32_t n_rotated =
+        gi_hf_fraction_of(b, gi_hf_u32(b, "hidden_size"),
+                          ROPE("partial_rotary_factor") "|partial_rotary_factor", 1.0f);
+    if (!gi_hf_ok(b) || n_head == 0 || n_orig < 2 || n_rotated == 0) {
         gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
-                   "config.json: %u heads, of which a part of %g turns, and an original context of "
+                   "config.json: %u heads, %u rotated elements of them and an original context of "
                    "%u are invalid",
-                   n_head, part, n_orig);
+                   n_head, n_rotated, n_orig);
         return;
     }
-    const uint32_t n_rot = (uint32_t)n_turning / n_head;
+    const uint32_t n_rot = n_rotated / n_head;
     gi_hf_add_sizes(b);
     gi_hf_add_u32(b, "context_length", gi_hf_u32(b, "max_position_embeddings"));
     gi_hf_add_u32(b, "feed_forward_length", gi_hf_u32(b, "intermediate_size"));

@@ -119,8 +119,6 @@ static void add_rope(struct gi_hf_build *b)
     uint32_t sections[4] = {11, 11, 10, 0}, n = 0;
     const cJSON *list = gi_hf_get(b, "rope_parameters.mrope_section|rope_scaling.mrope_section");
     const cJSON *item;
-    const float part =
-        gi_hf_f32_or(b, "rope_parameters.partial_rotary_factor|partial_rotary_factor", 0.25f);
     cJSON_ArrayForEach(item, list)
     {
         uint64_t value;
@@ -132,13 +130,11 @@ static void add_rope(struct gi_hf_build *b)
         }
         sections[n++] = (uint32_t)value;
     }
-    if (!(part >= 0.0f && part <= 1.0f)) {
-        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
-                   "config.json: partial_rotary_factor is %g, expected 0 to 1", part);
-        return;
-    }
     gi_hf_add_u32s(b, "rope.dimension_sections", sections, 4);
-    gi_hf_add_u32(b, "rope.dimension_count", (uint32_t)((float)gi_hf_head_dim(b) * part));
+    gi_hf_add_u32(
+        b, "rope.dimension_count",
+        gi_hf_fraction_of(b, gi_hf_head_dim(b),
+                          "rope_parameters.partial_rotary_factor|partial_rotary_factor", 0.25f));
     gi_hf_add_f32(b, "rope.freq_base", gi_hf_rope_base(b, 10000.0f));
 }
 
