@@ -2,46 +2,25 @@
 // blocks and matrices of their own for q, k, v, gate and up.
 //   transformers, models/llama, models/mistral, models/mixtral, models/qwen2, models/qwen3
 #include "hf/families/hf_families.h"
+#include "hf/families/hf_layers.h"
+#include "hf/families/hf_rows.h"
 
-#define OUTER_ROWS                                                                                 \
-    {"embed_tokens.weight", "token_embd.weight", GI_HF_NONE},                                      \
-        {"norm.weight", "output_norm.weight", GI_HF_NONE},                                         \
-        {"lm_head.weight", "output.weight", GI_HF_NONE},                                           \
-        {"layers.%.input_layernorm.weight", "blk.%.attn_norm.weight", GI_HF_NONE},                 \
-    {                                                                                              \
-        "layers.%.post_attention_layernorm.weight", "blk.%.ffn_norm.weight", GI_HF_NONE            \
-    }
+#define OUTER_ROWS GI_HF_EMBEDDING, GI_HF_OUTPUT(GI_HF_NONE), GI_HF_PRE_NORMS
 
 #define ATTENTION_ROWS(change_q, change_k)                                                         \
-    {"layers.%.self_attn.q_proj.weight", "blk.%.attn_q.weight", change_q},                         \
-        {"layers.%.self_attn.q_proj.bias", "blk.%.attn_q.bias", change_q},                         \
-        {"layers.%.self_attn.k_proj.weight", "blk.%.attn_k.weight", change_k},                     \
-        {"layers.%.self_attn.k_proj.bias", "blk.%.attn_k.bias", change_k},                         \
-        {"layers.%.self_attn.v_proj.weight", "blk.%.attn_v.weight", GI_HF_NONE},                   \
-        {"layers.%.self_attn.v_proj.bias", "blk.%.attn_v.bias", GI_HF_NONE},                       \
-        {"layers.%.self_attn.o_proj.weight", "blk.%.attn_output.weight", GI_HF_NONE},              \
-        {"layers.%.self_attn.o_proj.bias", "blk.%.attn_output.bias", GI_HF_NONE},                  \
-        {"layers.%.self_attn.q_norm.weight", "blk.%.attn_q_norm.weight", GI_HF_NONE},              \
-    {                                                                                              \
-        "layers.%.self_attn.k_norm.weight", "blk.%.attn_k_norm.weight", GI_HF_NONE                 \
-    }
+    GI_HF_ATTENTION(change_q, change_k), GI_HF_ATTENTION_BIASES(change_q, change_k),               \
+        GI_HF_HEAD_NORMS(GI_HF_NONE)
 
 #define NETWORK_ROWS                                                                               \
-    {"layers.%.mlp.gate_proj.weight", "blk.%.ffn_gate.weight", GI_HF_NONE},                        \
-        {"layers.%.mlp.gate_proj.bias", "blk.%.ffn_gate.bias", GI_HF_NONE},                        \
-        {"layers.%.mlp.up_proj.weight", "blk.%.ffn_up.weight", GI_HF_NONE},                        \
+    GI_HF_NETWORK, {"layers.%.mlp.gate_proj.bias", "blk.%.ffn_gate.bias", GI_HF_NONE},             \
         {"layers.%.mlp.up_proj.bias", "blk.%.ffn_up.bias", GI_HF_NONE},                            \
-        {"layers.%.mlp.down_proj.weight", "blk.%.ffn_down.weight", GI_HF_NONE},                    \
     {                                                                                              \
         "layers.%.mlp.down_proj.bias", "blk.%.ffn_down.bias", GI_HF_NONE                           \
     }
 
 // Experts one by one, or stacked as newer files have them.
 #define EXPERT_ROWS                                                                                \
-    {"layers.%.mlp.gate.weight", "blk.%.ffn_gate_inp.weight", GI_HF_NONE},                         \
-        {"layers.%.mlp.experts.#.gate_proj.weight", "blk.%.ffn_gate_exps.weight", GI_HF_NONE},     \
-        {"layers.%.mlp.experts.#.up_proj.weight", "blk.%.ffn_up_exps.weight", GI_HF_NONE},         \
-        {"layers.%.mlp.experts.#.down_proj.weight", "blk.%.ffn_down_exps.weight", GI_HF_NONE},     \
+    GI_HF_EXPERTS,                                                                                 \
         {"layers.%.mlp.experts.gate_up_proj", "blk.%.ffn_gate_exps.weight", GI_HF_FIRST_HALF},     \
         {"layers.%.mlp.experts.gate_up_proj", "blk.%.ffn_up_exps.weight", GI_HF_SECOND_HALF},      \
         {"layers.%.mlp.experts.down_proj", "blk.%.ffn_down_exps.weight", GI_HF_NONE},              \
@@ -81,8 +60,7 @@ static void build_llama(struct gi_hf_build *b)
 static void build_mixtral(struct gi_hf_build *b)
 {
     build_llama(b);
-    gi_hf_add_u32(b, "expert_count", gi_hf_u32(b, "num_local_experts"));
-    gi_hf_add_u32(b, "expert_used_count", gi_hf_u32(b, "num_experts_per_tok"));
+    gi_hf_add_experts(b, "num_local_experts");
     GI_HF_ADD_ROWS(b, mixtral_rows);
 }
 
@@ -95,8 +73,7 @@ static void build_qwen(struct gi_hf_build *b)
 static void build_qwen_moe(struct gi_hf_build *b)
 {
     build_qwen(b);
-    gi_hf_add_u32(b, "expert_count", gi_hf_u32(b, "num_experts"));
-    gi_hf_add_u32(b, "expert_used_count", gi_hf_u32(b, "num_experts_per_tok"));
+    gi_hf_add_experts(b, "num_experts");
     gi_hf_add_u32(b, "expert_feed_forward_length", gi_hf_u32(b, "moe_intermediate_size"));
     if (gi_hf_get(b, "shared_expert_intermediate_size")) {
         gi_hf_add_u32(b, "expert_shared_feed_forward_length",
