@@ -1,15 +1,15 @@
 // Weights that are packed as MXFP4 in pairs of tensors: blocks, (..., rows, groups, 16) bytes, of
 // which byte i has elements 2i and 2i + 1, the first in its low half, and scales, (..., rows,
-// groups) exponents. GGUF's block is the exponent and 16 bytes, of which byte i has elements i and
-// i + 16.
-//   transformers, integrations/mxfp4.py; ggml, ggml-common.h, block_mxfp4
+// groups) exponents.
+//   transformers, integrations/mxfp4.py
 #include "base/array.h"
 #include "hf/hf_source.h"
+#include "hf/mlx/mlx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { NAME_SIZE = 128, GROUP_BYTES = 16, GROUP = 32, BLOCK_BYTES = 17 };
+enum { NAME_SIZE = 128, GROUP_BYTES = 16, GROUP = 32 };
 static const char purpose[] = "the tensors of a folder";
 
 // Returns the tensor `name` + end of a layer, whose place in the name is a '%'.
@@ -88,21 +88,12 @@ void gi_hf_add_packed(struct gi_hf_build *b, const struct gi_hf_row *rows, size_
     }
 }
 
-// Writes a block of a group.
-static void write_block(const uint8_t *bytes, uint8_t scale, uint8_t out[BLOCK_BYTES])
-{
-    out[0] = scale;
-    for (int i = 0; i < GROUP_BYTES; i++) {
-        const int low = i / 2, high = GROUP_BYTES / 2 + i / 2, shift = i % 2 * 4;
-        out[1 + i] =
-            (uint8_t)(((bytes[low] >> shift) & 0x0f) | (((bytes[high] >> shift) & 0x0f) << 4));
-    }
-}
-
 bool gi_hf_packed_row(const struct gi_hf_sources *sources, const struct gi_safetensors *files,
                       const struct gi_hf_source *source, uint64_t row, uint8_t *memory,
                       uint8_t *out, struct glinfer_error *err)
 {
+    // Blocks and scales of a row make a record of MLX.
+    static const struct gi_mlx_format format = {GI_MLX_MXFP4, 4, GROUP, GI_MLX_SCALE_U8, 1.0f};
     const struct gi_hf_rows *blocks = &sources->rows.data[source->first], *scales = blocks + 1;
     const uint64_t matrix = row / source->n_rows, step = source->change == GI_HF_NONE ? 1 : 2;
     const uint64_t at = matrix * source->n_source_rows + row % source->n_rows * step +
@@ -114,8 +105,6 @@ bool gi_hf_packed_row(const struct gi_hf_sources *sources, const struct gi_safet
                              exponents, err)) {
         return false;
     }
-    for (uint64_t i = 0; i < scales->row_size; i++) {
-        write_block(memory + i * GROUP_BYTES, exponents[i], out + i * BLOCK_BYTES);
-    }
+    gi_mlx_convert_row(&format, memory, (size_t)source->n_cols, GI_GGML_TYPE_MXFP4, out);
     return true;
 }

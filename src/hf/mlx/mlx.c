@@ -165,12 +165,13 @@ void gi_mlx_dequantize_row(const struct gi_mlx_format *format, const uint8_t *ro
 
 //-- blocks ----------------------------------------------------------------------------------------
 
-// Writes 32 nibbles that follow one another as the types have them: those of the first half low.
-static void write_nibbles(const uint8_t from[16], uint8_t to[16])
+// Reorders the nibbles of 2 * half bytes as the types have them: the first half of the elements in
+// the low nibbles, the second half in the high ones.
+static void write_nibbles(const uint8_t *from, size_t half, uint8_t *to)
 {
-    for (size_t i = 0; i < 8; i++) {
-        to[2 * i] = (uint8_t)((from[i] & 15) | from[8 + i] << 4);
-        to[2 * i + 1] = (uint8_t)(from[i] >> 4 | (from[8 + i] & 0xF0));
+    for (size_t i = 0; i < half; i++) {
+        to[2 * i] = (uint8_t)((from[i] & 15) | from[half + i] << 4);
+        to[2 * i + 1] = (uint8_t)(from[i] >> 4 | (from[half + i] & 0xF0));
     }
 }
 
@@ -186,7 +187,7 @@ static void write_quants(const struct gi_mlx_format *format, const uint8_t *from
 {
     uint8_t q[BLOCK];
     if (format->bits == 4 && type == GI_GGML_TYPE_Q4_1) {
-        write_nibbles(from, to);
+        write_nibbles(from, 8, to);
         return;
     }
     read_quants(from, format->bits, q);
@@ -235,17 +236,12 @@ void gi_mlx_convert_row(const struct gi_mlx_format *format, const uint8_t *row, 
     }
     for (size_t i = 0; i < n_cols && type == GI_GGML_TYPE_MXFP4; i += BLOCK, out += 17) {
         out[0] = scales[i / BLOCK];
-        write_nibbles(row + i / 2, out + 1);
+        write_nibbles(row + i / 2, 8, out + 1);
     }
     for (size_t i = 0; i < n_cols && type == GI_GGML_TYPE_NVFP4; i += NVFP4_BLOCK, out += 36) {
         memcpy(out, scales + i / 16, 4);
         for (size_t k = 0; k < 4; k++) { // eight bytes for each scale
-            const uint8_t *from = row + i / 2 + 8 * k;
-            uint8_t *to = out + 4 + 8 * k;
-            for (size_t j = 0; j < 4; j++) {
-                to[2 * j] = (uint8_t)((from[j] & 15) | from[4 + j] << 4);
-                to[2 * j + 1] = (uint8_t)(from[j] >> 4 | (from[4 + j] & 0xF0));
-            }
+            write_nibbles(row + i / 2 + 8 * k, 4, out + 4 + 8 * k);
         }
     }
 }
