@@ -57,7 +57,6 @@ void gi_hf_add_f32(struct gi_hf_build *b, const char *key, float value);
 void gi_hf_add_bool(struct gi_hf_build *b, const char *key, bool value);
 void gi_hf_add_text(struct gi_hf_build *b, const char *key, const char *value);
 void gi_hf_add_u32s(struct gi_hf_build *b, const char *key, const uint32_t *values, size_t n);
-void gi_hf_add_f32s(struct gi_hf_build *b, const char *key, const float *values, size_t n);
 void gi_hf_add_bools(struct gi_hf_build *b, const char *key, const bool *values, size_t n);
 // Adds what most decoders have, from the usual keys of config.json: block_count, context_length,
 // embedding_length, feed_forward_length, attention.head_count, attention.head_count_kv,

@@ -203,12 +203,6 @@ void gi_hf_add_u32s(struct gi_hf_build *b, const char *key, const uint32_t *valu
     gi_gguf_add_u32s(b->out, make_key(b, key, buffer), values, n);
 }
 
-void gi_hf_add_f32s(struct gi_hf_build *b, const char *key, const float *values, size_t n)
-{
-    char buffer[KEY_SIZE];
-    gi_gguf_add_f32s(b->out, make_key(b, key, buffer), values, n);
-}
-
 void gi_hf_add_bools(struct gi_hf_build *b, const char *key, const bool *values, size_t n)
 {
     char buffer[KEY_SIZE];
