@@ -4,7 +4,7 @@
 // copy in a bank of its own.
 //
 // A type that includes this file has its codes in QUANT_CODES, the nibbles of a QuantBlock in its
-// quad, a LateQuad, and its scale in CODE_SCALE(w), or those of its halves in CODE_SCALES(w).
+// quad, a LateQuad, and its scale in CODE_SCALE(w), or the scales of its halves in CODE_SCALES(w).
 #define QUANT_BY_QUADS 1
 
 // The codes of four nibbles.

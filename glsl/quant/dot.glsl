@@ -182,7 +182,7 @@ void dot_bytes(uint w, vec4 a, inout DotSum s)
 }
 #endif
 
-// Sums of (quant - zero) * x over a block, of quant * x over one of signed and of unsigned bytes,
+// Sums of (quant - zero) * x over a block, of quant * x over a block of signed or unsigned bytes,
 // divided by dot_scale.
 float dot_nibbles_end(DotSum s, float zero, vec2 sum)
 {

@@ -53,11 +53,11 @@ struct gi_gguf_tensor_reader {
 };
 
 // Opens the file that a writer describes, whose tensors the reader gives; name stands for its path
-// in messages. The head is checked as that of any file. The writer stays the caller's, who may
+// in messages. The head is checked as that of any file. The caller keeps the writer and may
 // finish it at once. Fails with the writer's error or as gi_gguf_open does.
 struct gi_gguf *gi_gguf_compose(const struct gi_gguf_writer *w, const char *name,
                                 const struct gi_gguf_tensor_reader *reader,
                                 struct glinfer_error *err);
 // Returns the head of a composed model, which lives as long as it, up to the first byte of its
-// tensors; NULL for another model.
+// tensors; NULL for a model from a file.
 const uint8_t *gi_gguf_composed_head(const struct gi_gguf *gguf, size_t *size);

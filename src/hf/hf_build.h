@@ -17,7 +17,7 @@ struct gi_hf_build {
     const struct gi_safetensors *files; // of the folder
     const char *arch;                   // general.architecture
     enum gi_ggml_type type;             // of large matrices, if `keeps` is false
-    bool is_for_file;                   // types are those that GGUF files have
+    bool is_for_file;                   // only types that GGUF files have
     bool keeps;                         // matrices keep their types: --quantize none
     struct gi_gguf_writer *out;
     struct gi_hf_sources *sources;
@@ -58,7 +58,7 @@ void gi_hf_add_bool(struct gi_hf_build *b, const char *key, bool value);
 void gi_hf_add_text(struct gi_hf_build *b, const char *key, const char *value);
 void gi_hf_add_u32s(struct gi_hf_build *b, const char *key, const uint32_t *values, size_t n);
 void gi_hf_add_bools(struct gi_hf_build *b, const char *key, const bool *values, size_t n);
-// Adds what most decoders have, from the usual keys of config.json: block_count, context_length,
+// Adds the pairs of most decoders, from the usual keys of config.json: block_count, context_length,
 // embedding_length, feed_forward_length, attention.head_count, attention.head_count_kv,
 // attention.key_length and attention.value_length (of head_dim), attention.layer_norm_rms_epsilon,
 // vocab_size, rope.freq_base, rope.dimension_count, rope.scaling.* and the tensor rope_freqs.weight
@@ -93,7 +93,7 @@ enum gi_hf_change {
 // One tensor of GGUF from one of the folder, or from one of each expert, which are stacked. '%'
 // stands for the layer, '#' in `from` for the expert. Names of the folder are without "model.",
 // "language_model.", "text_model.", "transformer." and "bert." at the start. A row that finds no
-// tensor is skipped; the plan of the model tells of a weight that is missing.
+// tensor is skipped; the plan of the model reports a missing weight.
 struct gi_hf_row {
     const char *from;
     const char *to;
@@ -120,15 +120,16 @@ struct gi_hf_piece {
 // tensor of them.
 void gi_hf_add_joined(struct gi_hf_build *b, const char *to, const struct gi_hf_piece *pieces,
                       size_t n, enum gi_hf_change change);
-// Returns a tensor by its name as in rows, NULL if there is none. Does not count as its use.
+// Returns a tensor by its name as in rows, NULL if the folder lacks it. The tensor is not marked as
+// used.
 const struct gi_safetensor *gi_hf_find(const struct gi_hf_build *b, const char *name);
 // Adds an f32 tensor of one dimension whose values are given.
 void gi_hf_add_values(struct gi_hf_build *b, const char *to, const float *values, size_t n);
 // Adds an f32 matrix (n_rows, n_cols) whose values are given.
 void gi_hf_add_matrix(struct gi_hf_build *b, const char *to, const float *values, uint64_t n_rows,
                       uint64_t n_cols);
-// Marks tensors as not needed whose names, as in rows, begin with a text. Those that no row uses
-// and nobody ignores are an error.
+// Marks tensors whose names, as in rows, begin with a text as not needed. A tensor that no row uses
+// and no call marks is an error.
 void gi_hf_ignore(struct gi_hf_build *b, const char *start);
 
 //-- families --------------------------------------------------------------------------------------

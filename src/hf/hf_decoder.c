@@ -92,7 +92,7 @@ void gi_hf_add_decoder(struct gi_hf_build *b)
                   gi_hf_f32_or(b, "rms_norm_eps|norm_epsilon|norm_eps", 1e-6f));
     gi_hf_add_u32(b, "vocab_size", gi_hf_u32(b, "vocab_size"));
     gi_hf_add_u32(b, "rope.dimension_count",
-                  gi_hf_fraction_of(
-                      b, head_dim, "partial_rotary_factor|" ROPE("partial_rotary_factor"), 1.0f));
+                  gi_hf_fraction_of(b, head_dim,
+                                    "partial_rotary_factor|" ROPE("partial_rotary_factor"), 1.0f));
     add_rope(b, head_dim);
 }

@@ -1,5 +1,4 @@
-// Names of a folder's tensors, without what differs between a model and the same one as a part of
-// a larger one.
+// Names of a folder's tensors, without the prefixes of a model that is a part of a larger one.
 #include "base/array.h"
 #include "hf/hf_source.h"
 

@@ -75,7 +75,7 @@ void gi_hf_sources_finish(struct gi_hf_sources *sources);
 const char *gi_hf_skip_starts(const char *name);
 // Returns NULL if there is no tensor of that name.
 struct gi_hf_name *gi_hf_sources_find(const struct gi_hf_sources *sources, const char *name);
-// Keeps an error that names the first tensor that nothing uses, if there is one.
+// Keeps an error that names the first unused tensor.
 void gi_hf_check_used(struct gi_hf_build *b);
 
 // Computes a row of a tensor that is packed. memory has room for twice its bytes.

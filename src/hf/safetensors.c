@@ -321,7 +321,7 @@ void gi_safetensors_close(struct gi_safetensors *files)
     }
 }
 
-//-- what was read -------------------------------------------------------------------------------
+//-- contents -----------------------------------------------------------------------------------
 
 const char *gi_safetensors_path(const struct gi_safetensors *files)
 {

@@ -54,7 +54,7 @@ struct gi_safetensors;
 // GI_SAFETENSORS_MAX_DIMS), NO_MEMORY.
 struct gi_safetensors *gi_safetensors_open(const struct glinfer_source *source,
                                            struct glinfer_error *err);
-// Opens the files of a folder: those that model.safetensors.index.json names, else
+// Opens the files of a folder: all that model.safetensors.index.json names, else
 // model.safetensors, else every model*.safetensors. Fails as gi_safetensors_open does, and with
 // NOT_FOUND (no such file, a missing file of several), BAD_FILE (a tensor that the index names
 // twice, or that is not in the file that it names; one name in two files).

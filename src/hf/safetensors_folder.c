@@ -137,7 +137,7 @@ static int is_model(const struct dirent *entry)
            strcmp(entry->d_name + size - end, ".safetensors") == 0;
 }
 
-// Fails if the name of a file tells of more files than there are.
+// Fails if the name of a file counts more files than the folder has.
 static bool check_count(const char *folder, struct dirent *const *entries, int n,
                         struct glinfer_error *err)
 {
@@ -145,10 +145,11 @@ static bool check_count(const char *folder, struct dirent *const *entries, int n
     for (int i = 0; i < n; i++) {
         if (sscanf(entries[i]->d_name, "model-%5u-of-%5u.safetensors", &number, &count) == 2 &&
             count != (unsigned)n) {
-            return gi_error_set(err, GLINFER_STATUS_NOT_FOUND,
-                                "%s: has %d of the %u files of a model that %s tells of: download "
-                                "the missing ones",
-                                folder, n, count, entries[i]->d_name);
+            return gi_error_set(
+                err, GLINFER_STATUS_NOT_FOUND,
+                "%s: has %d of the %u files of a model that the name %s counts: download "
+                "the missing ones",
+                folder, n, count, entries[i]->d_name);
         }
     }
     return true;

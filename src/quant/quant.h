@@ -86,6 +86,6 @@ uint16_t gi_float_to_half(float value);
 // Returns true for types that gi_quant_quantize_row writes: f32, f16, bf16, q4_0, q4_1, q5_0, q5_1
 // and q8_0.
 bool gi_quant_can_quantize(enum gi_ggml_type type);
-// Writes n elements, whole blocks of the type, as a file has them. gi_quant_is_finite finds values
-// that are infinite or no numbers in the result.
+// Writes n elements, whole blocks of the type, as a file has them. gi_quant_is_finite finds
+// infinite values and NaN in the result.
 void gi_quant_quantize_row(enum gi_ggml_type type, const float *src, size_t n, void *dst);

@@ -126,7 +126,7 @@ static void make_quants(const float *src, float low, float id, float add, float 
 {
     for (int i = 0; i < BLOCK; i++) {
         float value = (src[i] - low) * id + add;
-        value = value > 0.0f ? value : 0.0f; // of no number too
+        value = value > 0.0f ? value : 0.0f; // NaN becomes 0, too
         value = value < most ? value : most;
         q[i] = (uint8_t)(int32_t)value;
     }

@@ -90,7 +90,7 @@ static const struct gi_hf_row gemma4_rows[] = {
     {"per_layer_projection_norm.weight", "per_layer_proj_norm.weight", GI_HF_NONE},
 };
 
-// Sizes of layers with and without a window, which is_windowed tells apart.
+// Adds the sizes of heads in layers with a window and without one.
 static void add_gemma4_heads(struct gi_hf_build *b, const struct gi_hf_layers *windowed)
 {
     const uint32_t n_kv = gi_hf_u32(b, "num_key_value_heads");
@@ -123,8 +123,8 @@ static void add_gemma4_widths(struct gi_hf_build *b, uint32_t n_layer, uint32_t 
     gi_hf_add_layer_u32s(b, "feed_forward_length", &own, n_ff, 2 * n_ff);
 }
 
-// In layers without a window only the first pairs of a head turn: the others' frequencies are
-// divided by so much that they do not.
+// In layers without a window only the first pairs of a head turn: the frequencies of the others are
+// divided by a number that stops them.
 static void add_gemma4_factors(struct gi_hf_build *b)
 {
     enum { MAX_PAIRS = 512 };

@@ -37,7 +37,7 @@ struct sizes {
     uint32_t n_k_head, n_v_head, k_dim, v_dim;
 };
 
-// Adds a tensor with its rows from `begin` on, which are those of the heads of v, in GGUF's order.
+// Adds a tensor whose rows from `begin` on belong to the heads of v, with these in GGUF's order.
 static void add_reordered(struct gi_hf_build *b, const struct sizes *sizes, uint32_t layer,
                           const char *from, const char *to, uint64_t begin, uint32_t head_rows,
                           enum gi_hf_change change)
@@ -131,10 +131,10 @@ static void add_rope(struct gi_hf_build *b)
         sections[n++] = (uint32_t)value;
     }
     gi_hf_add_u32s(b, "rope.dimension_sections", sections, 4);
-    gi_hf_add_u32(
-        b, "rope.dimension_count",
-        gi_hf_fraction_of(b, gi_hf_head_dim(b),
-                          "rope_parameters.partial_rotary_factor|partial_rotary_factor", 0.25f));
+    gi_hf_add_u32(b, "rope.dimension_count",
+                  gi_hf_fraction_of(b, gi_hf_head_dim(b),
+                                    "rope_parameters.partial_rotary_factor|partial_rotary_factor",
+                                    0.25f));
     gi_hf_add_f32(b, "rope.freq_base", gi_hf_rope_base(b, 10000.0f));
 }
 

@@ -10,7 +10,7 @@
 
 enum { POOLING_MEAN = 1, POOLING_FIRST = 2, POOLING_LAST = 3 }; // of GGUF
 
-// Reads a JSON file of the folder. NULL if there is none, and after a failure.
+// Reads a JSON file of the folder. Returns NULL if the file is missing, and after a failure.
 static cJSON *read_json(struct gi_hf_build *b, const char *name)
 {
     struct stat st;
@@ -66,7 +66,8 @@ static bool is_on(const cJSON *config, const char *key)
     return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(config, key));
 }
 
-// Returns the kind of pooling of a module's config.json, old and new; 0: none that is known.
+// Returns the pooling of a module's config.json, by the old keys or the new one; 0 if it is
+// unknown.
 static uint32_t find_pooling(const cJSON *config)
 {
     const char *mode = text_of(config, "pooling_mode");

@@ -169,7 +169,7 @@ static bool read_pairs(const struct reading *reading, struct entry *entry, const
     const uint64_t n_row = tensor->dims[0], dim = n_head > 0 ? n_row / n_head : 0;
     if (dim == 0 || dim % 2 != 0 || n_row % n_head != 0) {
         return gi_error_set(reading->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %s has %llu rows, which are not those of %u heads",
+                            "%s: %s has %llu rows, expected those of %u heads of even size",
                             reading->folder, tensor->name, (unsigned long long)n_row, n_head);
     }
     const size_t size = (size_t)(tensor->size / n_row);

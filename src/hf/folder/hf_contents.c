@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Files by which a folder is known, and what to do with it; the first that matches counts.
+// Files that tell the format of a folder, with advice for the user; the first match counts.
 static const struct {
     const char *pattern;
     const char *advice;
@@ -33,7 +33,7 @@ enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
 struct contents {
     bool has_config, has_tensors;
-    size_t format; // N_FORMATS: none of them
+    size_t format; // N_FORMATS: unknown
     char file[256];
 };
 

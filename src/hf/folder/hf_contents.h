@@ -1,4 +1,4 @@
-// Tells what a folder holds before it is opened. Private to this folder.
+// Checks the contents of a folder before it is opened. Private to this folder.
 #pragma once
 
 #include "base/error.h"

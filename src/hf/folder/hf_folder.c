@@ -105,7 +105,7 @@ static void check_tied(struct gi_hf_build *b)
     }
 }
 
-// Refuses weights that are packed in a way that nobody unpacks.
+// Refuses weights whose packing glinfer does not know.
 static void check_packing(struct gi_hf_build *b)
 {
     const char *method = gi_hf_text_or(b, "quantization_config.quant_method", NULL);

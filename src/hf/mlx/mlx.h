@@ -45,12 +45,12 @@ uint64_t gi_mlx_row_size(const struct gi_mlx_format *format, uint64_t n_cols);  
 
 // Returns the smallest type whose blocks have these weights as they are, up to the rounding of
 // scales and biases to f16: q4_1, q5_1, q8_m, mxfp4 or nvfp4. Rows are a multiple of its block.
-// Returns F32 if there is none: nvfp4 with a factor, mxfp8.
+// Returns F32 for formats without such a type: nvfp4 with a factor, mxfp8.
 enum gi_ggml_type gi_mlx_type(const struct gi_mlx_format *format);
 
-// Write a row of n_cols elements, as floats and as blocks of the type that gi_mlx_type returned, or
-// of one with more bits: q5_1 and q8_m take fewer too. A scale that f16 does not have becomes
-// infinite, which gi_quant_is_finite finds; one below 2^-17 loses bits.
+// Write a row of n_cols elements, as floats and as blocks. type is the result of gi_mlx_type;
+// affine weights of at most five bits may also become q5_1, all of them q8_m. A scale beyond the
+// range of f16 becomes infinite, which gi_quant_is_finite finds; a scale below 2^-17 loses bits.
 void gi_mlx_dequantize_row(const struct gi_mlx_format *format, const uint8_t *row, size_t n_cols,
                            float *out);
 void gi_mlx_convert_row(const struct gi_mlx_format *format, const uint8_t *row, size_t n_cols,

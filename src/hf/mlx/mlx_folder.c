@@ -15,7 +15,7 @@ static bool ends_in(const char *name, const char *end)
     return size >= n && strcmp(name + size - n, end) == 0;
 }
 
-// Returns the neighbour of "<path>.scales" of another end, NULL if there is none.
+// Returns the tensor "<path>.<part>" next to "<path>.scales", NULL if the folder lacks it.
 static struct gi_hf_name *find_part(struct gi_hf_build *b, const char *scales, const char *part)
 {
     char name[NAME_SIZE];
@@ -33,7 +33,7 @@ static const cJSON *find_config(const struct gi_hf_build *b)
     return cJSON_IsObject(config) ? config : gi_hf_get(b, "quantization_config");
 }
 
-// Returns what config.json says of a module, which may be all that it says.
+// Returns the value of a module in config.json, else the object of the whole folder.
 static const cJSON *find_module(const cJSON *config, const char *path, size_t size)
 {
     const cJSON *item;
@@ -48,7 +48,7 @@ static const cJSON *find_module(const cJSON *config, const char *path, size_t si
     return config;
 }
 
-// Reads a number, which is that of the folder if the module has none; 0: none.
+// Reads a number of the module, else of the folder. Returns 0 if both lack it.
 static uint32_t read_number(const cJSON *module, const cJSON *config, const char *key)
 {
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(module, key);

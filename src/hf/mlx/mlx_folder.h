@@ -11,7 +11,7 @@ struct gi_hf_mlx {
     const struct gi_safetensor *quants, *scales, *biases; // biases NULL: none
 };
 
-// Finds the weights and reads what config.json says of their modes. Keeps UNSUPPORTED (an unknown
+// Finds the weights and reads their modes from config.json. Keeps UNSUPPORTED (an unknown
 // mode, bits or group, named), BAD_FILE (shapes that do not agree with config.json or with each
 // other, a missing part), NO_MEMORY, or an error of reading.
 void gi_hf_mlx_find(struct gi_hf_build *b);

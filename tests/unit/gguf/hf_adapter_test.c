@@ -1,4 +1,4 @@
-// LoRA adapters of PEFT that are opened as GGUF files, and those that are refused.
+// Tests LoRA adapters of PEFT: sound ones, opened as GGUF files, and refused ones.
 #include "hf/folder/hf_adapter.h"
 #include "tests/data/test_data.h"
 #include "tests/unit/cmocka_test.h"

@@ -91,7 +91,7 @@ def draw(name, shape, scale=1.0, base=0.0):
 
 
 def value_of(name, shape, row):
-    """What a tensor of a name holds: gains near 1, or 0 where a family adds 1 to them, matrices of unit gain."""
+    """Returns the value of a tensor by its name: gains near 1, or 0 where a family adds 1 to them, matrices of unit gain."""
     if name.endswith("layer_scalar"):
         return draw(name, shape, 0.1, 0.7)
     if "norm" in name.rpartition(".")[0].rpartition(".")[2].lower() and name.endswith("weight"):

@@ -1,8 +1,8 @@
 """Configurations of tiny Hugging Face folders, one a family, in the spelling of published models.
 
 A row has "class", the class of transformers that makes the tensors; "config", which becomes config.json; and
-optionally "dtype" (bf16), "rename" ([(pattern, replacement)] from the class's names to those of published files),
-"zero" (a pattern of norms that are stored as their distance from 1), "pooling" and "dense" of sentence models,
+optionally "dtype" (bf16), "prefix" (of the class's names, and the prefix of published files in its place), "mxfp4" and
+"mtp" (experts in MXFP4, a layer that predicts a further token), "zero" (a pattern of norms that are stored as their distance from 1), "pooling" and "dense" of sentence models,
 "tokenizer" ("bpe"), and "generation", which becomes generation_config.json.
 """
 
@@ -54,8 +54,7 @@ FAMILIES = {
     "mistral": {**causal("MistralForCausalLM", "mistral", rope_theta=1000000.0, sliding_window=None, tie_word_embeddings=False),
                 "dtype": "f16"},
     "mixtral": {**causal("MixtralForCausalLM", "mixtral", num_local_experts=3, num_experts_per_tok=2, rope_theta=1e6,
-                         sliding_window=None, tie_word_embeddings=False),
-                "experts": "mixtral"},
+                         sliding_window=None, tie_word_embeddings=False)},
     "ministral3": {
         **family("AutoModelForImageTextToText", "Mistral3ForConditionalGeneration", "mistral3",
                  drop=[key for key in BASE if key != "torch_dtype"], image_token_index=10, projector_hidden_act="gelu",
