@@ -3,7 +3,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool gi_hf_ok(const struct gi_hf_build *b)
 {
@@ -21,6 +23,15 @@ void gi_hf_fail(struct gi_hf_build *b, enum glinfer_status status, const char *f
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     gi_error_set(&b->out->error, status, "%s: %s", b->folder, text);
+}
+
+cJSON *gi_hf_read_optional(struct gi_hf_build *b, const char *name)
+{
+    struct stat st;
+    char *path = gi_hf_path(b->folder, name, &b->out->error);
+    cJSON *json = path && stat(path, &st) == 0 ? gi_hf_json_read(path, &b->out->error) : NULL;
+    free(path);
+    return json;
 }
 
 //-- look-ups --------------------------------------------------------------------------------------

@@ -73,6 +73,18 @@ char *gi_hf_path(const char *folder, const char *name, struct glinfer_error *err
     return path;
 }
 
+bool gi_hf_ends_in(const char *text, const char *end)
+{
+    const size_t n = strlen(text), n_end = strlen(end);
+    return n >= n_end && strcmp(text + n - n_end, end) == 0;
+}
+
+const char *gi_hf_json_text(const cJSON *object, const char *key)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+    return text ? text : "";
+}
+
 bool gi_hf_json_count(const cJSON *json, uint64_t *count)
 {
     if (!cJSON_IsNumber(json) || !(json->valuedouble >= 0) || json->valuedouble > 0x1p53 ||

@@ -16,5 +16,9 @@ cJSON *gi_hf_json_parse(const char *text, size_t size, const char *path, struct 
 cJSON *gi_hf_json_read(const char *path, struct glinfer_error *err);
 // Returns folder/name, which the caller frees; NULL with NO_MEMORY.
 char *gi_hf_path(const char *folder, const char *name, struct glinfer_error *err);
+// Returns true if a text ends in `end`.
+bool gi_hf_ends_in(const char *text, const char *end);
+// Returns the text of a key of an object, "" without it or if it is not a text. object may be NULL.
+const char *gi_hf_json_text(const cJSON *object, const char *key);
 // Takes a whole number of 0 to 2^53. Returns false for anything else.
 bool gi_hf_json_count(const cJSON *json, uint64_t *count);

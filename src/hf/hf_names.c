@@ -94,15 +94,13 @@ static bool is_needless(const char *name)
     };
     static const char *const ends[] = {".rotary_emb.inv_freq", ".attn.masked_bias", ".attn.bias",
                                        ".position_ids"};
-    const size_t size = strlen(name);
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         if (strncmp(name, starts[i], strlen(starts[i])) == 0) {
             return true;
         }
     }
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        const size_t n = strlen(ends[i]);
-        if (size >= n && strcmp(name + size - n, ends[i]) == 0) {
+        if (gi_hf_ends_in(name, ends[i])) {
             return true;
         }
     }

@@ -132,9 +132,7 @@ static bool open_index(struct gi_safetensors *files, const cJSON *index, struct 
 
 static int is_model(const struct dirent *entry)
 {
-    const size_t size = strlen(entry->d_name), end = strlen(".safetensors");
-    return size > end && strncmp(entry->d_name, "model", 5) == 0 &&
-           strcmp(entry->d_name + size - end, ".safetensors") == 0;
+    return strncmp(entry->d_name, "model", 5) == 0 && gi_hf_ends_in(entry->d_name, ".safetensors");
 }
 
 // Fails if the name of a file counts more files than the folder has.

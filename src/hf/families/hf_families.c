@@ -11,12 +11,6 @@ static const struct gi_hf_family *const lists[] = {
 
 enum { N_LISTS = sizeof(lists) / sizeof(lists[0]), NAMES_SIZE = 600 };
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-    return text ? text : "";
-}
-
 static const char *find_architecture(const cJSON *config)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(config, "architectures");
@@ -44,7 +38,7 @@ static const char *list_names(char names[NAMES_SIZE])
 
 const struct gi_hf_family *gi_hf_family_find(const struct gi_hf_build *b, struct glinfer_error *err)
 {
-    const char *type = text_of(b->root, "model_type");
+    const char *type = gi_hf_json_text(b->root, "model_type");
     const char *architecture = find_architecture(b->root);
     char names[NAMES_SIZE];
     for (size_t i = 0; i < N_LISTS; i++) {

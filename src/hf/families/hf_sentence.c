@@ -6,34 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { POOLING_MEAN = 1, POOLING_FIRST = 2, POOLING_LAST = 3 }; // of GGUF
-
-// Reads a JSON file of the folder. Returns NULL if the file is missing, and after a failure.
-static cJSON *read_json(struct gi_hf_build *b, const char *name)
-{
-    struct stat st;
-    char *path = gi_hf_path(b->folder, name, &b->out->error);
-    cJSON *json = NULL;
-    if (path && stat(path, &st) == 0) {
-        json = gi_hf_json_read(path, &b->out->error);
-    }
-    free(path);
-    return json;
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-    return text ? text : "";
-}
-
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t n = strlen(text), n_end = strlen(end);
-    return n >= n_end && strcmp(text + n - n_end, end) == 0;
-}
 
 // Returns true for the path of a module, which is the name of a folder within this one.
 static bool is_folder_name(const char *path)
@@ -52,7 +26,7 @@ static cJSON *read_module(struct gi_hf_build *b, const char *path)
         return NULL;
     }
     snprintf(name, sizeof(name), "%s/config.json", path);
-    cJSON *config = read_json(b, name);
+    cJSON *config = gi_hf_read_optional(b, name);
     if (!config) {
         gi_hf_fail(b, GLINFER_STATUS_NOT_FOUND, "%s is missing, which modules.json names", name);
     }
@@ -70,7 +44,7 @@ static bool is_on(const cJSON *config, const char *key)
 // unknown.
 static uint32_t find_pooling(const cJSON *config)
 {
-    const char *mode = text_of(config, "pooling_mode");
+    const char *mode = gi_hf_json_text(config, "pooling_mode");
     if (is_on(config, "pooling_mode_mean_tokens") || strcmp(mode, "mean") == 0) {
         return POOLING_MEAN;
     }
@@ -112,12 +86,12 @@ static void add_classifier_pooling(struct gi_hf_build *b)
 
 void gi_hf_add_pooling(struct gi_hf_build *b)
 {
-    cJSON *modules = read_json(b, "modules.json");
+    cJSON *modules = gi_hf_read_optional(b, "modules.json");
     const cJSON *module;
     cJSON_ArrayForEach(module, modules)
     {
-        if (ends_in(text_of(module, "type"), "Pooling")) {
-            add_module_pooling(b, text_of(module, "path"));
+        if (gi_hf_ends_in(gi_hf_json_text(module, "type"), "Pooling")) {
+            add_module_pooling(b, gi_hf_json_text(module, "path"));
             break;
         }
     }
@@ -175,8 +149,8 @@ static void add_dense_module(struct gi_hf_build *b, const char *name, const char
 {
     cJSON *config = read_module(b, path);
     char *folder = config ? gi_hf_path(b->folder, path, &b->out->error) : NULL;
-    const char *function = text_of(config, "activation_function");
-    if (config && !ends_in(function, "Identity")) {
+    const char *function = gi_hf_json_text(config, "activation_function");
+    if (config && !gi_hf_ends_in(function, "Identity")) {
         gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
                    "%s/config.json: the activation_function \"%.60s\" is not supported, only "
                    "Identity",
@@ -195,12 +169,12 @@ static void add_dense_module(struct gi_hf_build *b, const char *name, const char
 void gi_hf_add_dense(struct gi_hf_build *b)
 {
     static const char *const names[] = {"dense_2", "dense_3"};
-    cJSON *modules = read_json(b, "modules.json");
+    cJSON *modules = gi_hf_read_optional(b, "modules.json");
     const cJSON *module;
     size_t n = 0;
     cJSON_ArrayForEach(module, modules)
     {
-        if (!ends_in(text_of(module, "type"), "Dense")) {
+        if (!gi_hf_ends_in(gi_hf_json_text(module, "type"), "Dense")) {
             continue;
         }
         if (n == sizeof(names) / sizeof(names[0])) {
@@ -208,7 +182,7 @@ void gi_hf_add_dense(struct gi_hf_build *b)
                        "modules.json: more than two projections are not supported");
             break;
         }
-        add_dense_module(b, names[n++], text_of(module, "path"));
+        add_dense_module(b, names[n++], gi_hf_json_text(module, "path"));
     }
     cJSON_Delete(modules);
 }

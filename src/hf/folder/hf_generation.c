@@ -1,8 +1,5 @@
 #include "hf/folder/hf_generation.h"
 
-#include <stdlib.h>
-#include <sys/stat.h>
-
 // Keys of generation_config.json and of GGUF, with the largest value that makes sense; the smallest
 // is 0.
 static const struct number {
@@ -55,10 +52,7 @@ static void add_top_k(struct gi_hf_build *b, const cJSON *json)
 
 void gi_hf_add_sampling(struct gi_hf_build *b)
 {
-    struct stat st;
-    char *path = gi_hf_path(b->folder, "generation_config.json", &b->out->error);
-    cJSON *json = path && stat(path, &st) == 0 ? gi_hf_json_read(path, &b->out->error) : NULL;
-    free(path);
+    cJSON *json = gi_hf_read_optional(b, "generation_config.json");
     if (json && !cJSON_IsFalse(find(json, "do_sample"))) {
         for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
             add_number(b, json, &numbers[i]);

@@ -9,12 +9,6 @@ enum { NAME_SIZE = 512 };
 // The largest product of a number in E4M3 and one in E2M1, for which a global scale stands.
 #define NVFP4_RANGE (448.0f * 6.0f)
 
-static bool ends_in(const char *name, const char *end)
-{
-    const size_t size = strlen(name), n = strlen(end);
-    return size >= n && strcmp(name + size - n, end) == 0;
-}
-
 // Returns the tensor "<path>.<part>" next to "<path>.scales", NULL if the folder lacks it.
 static struct gi_hf_name *find_part(struct gi_hf_build *b, const char *scales, const char *part)
 {
@@ -224,7 +218,7 @@ void gi_hf_mlx_find(struct gi_hf_build *b)
     struct gi_hf_sources *sources = b->sources;
     size_t n = 0;
     for (size_t i = 0; i < sources->n_names; i++) {
-        n += ends_in(sources->names[i].name, ".scales");
+        n += gi_hf_ends_in(sources->names[i].name, ".scales");
     }
     if (n == 0 || !gi_hf_ok(b)) {
         return;
@@ -234,7 +228,7 @@ void gi_hf_mlx_find(struct gi_hf_build *b)
     for (size_t i = 0; mlx && i < sources->n_names; i++) {
         struct gi_hf_name *scales = &sources->names[i];
         struct gi_hf_name *weight =
-            ends_in(scales->name, ".scales") ? find_part(b, scales->name, "weight") : NULL;
+            gi_hf_ends_in(scales->name, ".scales") ? find_part(b, scales->name, "weight") : NULL;
         if (weight && weight->tensor->type == GI_SAFETENSORS_U32 &&
             !add_weight(b, scales, weight, mlx++)) {
             return;
