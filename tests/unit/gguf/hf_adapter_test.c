@@ -1,11 +1,8 @@
 // Tests LoRA adapters of PEFT: sound ones, opened as GGUF files, and refused ones.
 #include "hf/folder/hf_adapter.h"
 #include "tests/data/test_data.h"
-#include "tests/unit/cmocka_test.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "tests/unit/failing_alloc.h"
+#include "tests/unit/temp_folder.h"
 
 static struct gi_gguf *open_file(const char *name)
 {
@@ -27,7 +24,7 @@ static void read_tensor(const struct gi_gguf *gguf, const char *name, float *val
 }
 
 // The folder was made from a GGUF file, whose tensors it gives back.
-static void folder_is_the_file_it_was_made_of(void **state)
+TEST(a_folder_is_the_file_that_it_was_made_from)
 {
     static float ours[64 * 16], theirs[64 * 16];
     static const char *const names[] = {"blk.1.attn_q.weight.lora_a", "blk.1.attn_q.weight.lora_b",
@@ -36,7 +33,6 @@ static void folder_is_the_file_it_was_made_of(void **state)
     struct glinfer_error err;
     struct gi_gguf *folder = gi_hf_open_adapter(test_data("data/peft/tiny-q4_0-16"), model, &err);
     float alpha;
-    (void)state;
     must(folder, &err);
     assert_int_equal(gi_gguf_tensor_count(folder), gi_gguf_tensor_count(file));
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -53,7 +49,7 @@ static void folder_is_the_file_it_was_made_of(void **state)
 
 #define LORA "{\"peft_type\": \"LORA\", \"lora_alpha\": 2"
 
-static void refused_folders(void **state)
+TEST(wrong_configurations_are_refused)
 {
     static const struct {
         const char *model, *config;
@@ -69,32 +65,94 @@ static void refused_folders(void **state)
         {"tiny-f32.gguf", LORA "}", GLINFER_STATUS_NOT_FOUND, "adapter_model.safetensors"},
         {"tiny-f32.gguf", NULL, GLINFER_STATUS_NOT_FOUND, "adapter_config.json"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct glinfer_error err = {0};
         struct gi_gguf *model = open_file(cases[i].model);
-        char folder[] = "/tmp/glinfer-adapter-XXXXXX", path[64];
-        assert_non_null(mkdtemp(folder));
-        snprintf(path, sizeof(path), "%s/adapter_config.json", folder);
-        FILE *file = cases[i].config ? fopen(path, "w") : NULL;
-        if (file) {
-            fputs(cases[i].config, file);
-            fclose(file);
+        remove(temp_path("adapter_config.json"));
+        if (cases[i].config) {
+            write_file(temp_path("adapter_config.json"), cases[i].config, strlen(cases[i].config));
         }
-        assert_null(gi_hf_open_adapter(folder, model, &err));
+        assert_null(gi_hf_open_adapter(temp_folder, model, &err));
         assert_says(err.message, cases[i].says);
         assert_int_equal(err.status, cases[i].status);
-        unlink(path);
-        rmdir(folder);
         gi_gguf_close(model);
     }
 }
 
-int main(void)
+// Writes adapter_model.safetensors: a header and data_size zeros.
+static void write_tensors(const char *header, size_t data_size)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folder_is_the_file_it_was_made_of),
-        cmocka_unit_test(refused_folders),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static const uint8_t zeros[64];
+    const uint64_t n = strlen(header);
+    FILE *file = fopen(temp_path("adapter_model.safetensors"), "wb");
+    assert_non_null(file);
+    assert_in_range(data_size, 1, sizeof(zeros));
+    fwrite(&n, sizeof(n), 1, file);
+    fwrite(header, 1, (size_t)n, file);
+    fwrite(zeros, 1, data_size, file);
+    assert_int_equal(fclose(file), 0);
 }
+
+#define F16(name, shape, begin, end)                                                               \
+    "\"" name "\":{\"dtype\":\"F16\",\"shape\":" shape ",\"data_offsets\":[" begin "," end "]}"
+#define LAYER "base_model.model.model.layers.0."
+
+TEST(wrong_tensors_are_refused)
+{
+    static const struct {
+        const char *tensors;
+        size_t data_size;
+        enum glinfer_status status;
+        const char *says;
+    } cases[] = {
+        {F16("lm_head.lora_A.weight", "[1,4]", "0", "8"), 8, GLINFER_STATUS_UNSUPPORTED,
+         "cannot use tensor lm_head.lora_A.weight"},
+        {F16(LAYER "self_attn.x_proj.lora_A.weight", "[1,4]", "0", "8"), 8,
+         GLINFER_STATUS_UNSUPPORTED, "cannot use tensor"},
+        {F16("layers.x.self_attn.q_proj.lora_A.weight", "[1,4]", "0", "8"), 8,
+         GLINFER_STATUS_UNSUPPORTED, "cannot use tensor"},
+        {F16(LAYER "self_attn.q_proj.lora_A.weight", "[4]", "0", "8"), 8,
+         GLINFER_STATUS_UNSUPPORTED, "cannot use tensor"},
+        {"\"" LAYER "mlp.up_proj.lora_A.weight\":{\"dtype\":\"I8\",\"shape\":[1,4],"
+         "\"data_offsets\":[0,4]}",
+         4, GLINFER_STATUS_UNSUPPORTED, "by matrices of F32, F16 or BF16"},
+        {F16(LAYER "self_attn.q_proj.lora_B.weight", "[3,1]", "0", "6"), 6, GLINFER_STATUS_BAD_FILE,
+         "has 3 rows, expected those of"},
+        {F16(LAYER "mlp.up_proj.lora_A.weight", "[1,4]", "0",
+             "8") "," F16(LAYER "mlp.up_proj.lora_B.weight", "[4,2]", "8", "24"),
+         24, GLINFER_STATUS_UNSUPPORTED, "matrices of ranks 1 and 2 with use_rslora"},
+    };
+    const char *config = LORA ", \"use_rslora\": true}";
+    struct gi_gguf *model = open_file("tiny-f32.gguf");
+    write_file(temp_path("adapter_config.json"), config, strlen(config));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct glinfer_error err = {0};
+        char header[512];
+        snprintf(header, sizeof(header), "{%s}", cases[i].tensors);
+        write_tensors(header, cases[i].data_size);
+        assert_null(gi_hf_open_adapter(temp_folder, model, &err));
+        assert_says(err.message, cases[i].says);
+        assert_int_equal(err.status, cases[i].status);
+    }
+    gi_gguf_close(model);
+}
+
+TEST(adapters_survive_every_failed_allocation)
+{
+    struct gi_gguf *model = open_file("tiny-q4_0.gguf"), *adapter = NULL;
+    char path[300];
+    long n_failed = 0;
+    snprintf(path, sizeof(path), "%s", test_data("data/peft/tiny-q4_0-16"));
+    for (; !adapter && n_failed < 400; n_failed++) {
+        struct glinfer_error err = {0};
+        fail_allocations_after(n_failed);
+        adapter = gi_hf_open_adapter(path, model, &err);
+        fail_allocations_after(-1);
+        assert_true(adapter || err.status == GLINFER_STATUS_NO_MEMORY);
+    }
+    assert_in_range(n_failed, 10, 399);
+    gi_gguf_close(adapter);
+    gi_gguf_close(model);
+}
+
+RUN_TESTS_EACH(NULL, NULL, make_temp_folder, remove_temp_folder)
