@@ -121,6 +121,11 @@ static int32_t id_or_default(int32_t id, int32_t default_id, size_t n_tokens)
     return is_default ? default_id : id;
 }
 
+int32_t gi_vocab_unknown(const struct gi_vocab *vocab)
+{
+    return vocab->unk >= 0 && (size_t)vocab->unk < vocab->n_tokens ? vocab->unk : GI_NO_TOKEN;
+}
+
 // Keeps what the model kind says of BOS and EOS unless the file says otherwise or has none.
 static void init_ends(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab)
 {

@@ -61,6 +61,8 @@ struct gi_encoder {
     bool has_failed;
 };
 
+// Returns the id of the token for unknown text; GI_NO_TOKEN if the vocabulary has no such token.
+int32_t gi_vocab_unknown(const struct gi_vocab *vocab);
 // Appends an id unless it is negative.
 void gi_encode_id(struct gi_encoder *encoder, int32_t id);
 // Notes whether something has succeeded; returns it.

@@ -92,7 +92,7 @@ static void *create_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *v
         bpe->byte_ids[byte] =
             gi_text_map_find(&tokenizer->text_to_id, (struct gi_text){text, size});
         if (has_words && bpe->byte_ids[byte] < 0) {
-            bpe->byte_ids[byte] = vocab->unk;
+            bpe->byte_ids[byte] = gi_vocab_unknown(vocab);
         }
     }
     const bool is_named = vocab->pre.size > 0 && vocab->pre.size < 32;
@@ -126,9 +126,8 @@ static void encode_word(struct gi_encoder *encoder, struct gi_merger *merger, st
 
 //-- text --------------------------------------------------------------------------------------
 
-// Returns the token that spells the whole word, or GI_NO_TOKEN; of a tokenizer.json, no control
-// token. scratch has room for two bytes a
-// byte of the word.
+// Returns the token that spells the whole word, or GI_NO_TOKEN; with the rules of a tokenizer.json
+// no control token. scratch has room for two bytes a byte of the word.
 static int32_t find_word(const struct gi_tokenizer *tokenizer, struct gi_text word, char *scratch)
 {
     size_t n = 0;

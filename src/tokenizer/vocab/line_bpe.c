@@ -44,7 +44,7 @@ static void *create_line_bpe(struct gi_tokenizer *tokenizer, const struct gi_voc
     bpe->has_byte_fallback = rules->has_byte_fallback;
     bpe->fuses_unknown = rules->fuses_unknown;
     bpe->ignores_merges = rules->ignores_merges;
-    bpe->unk = vocab->unk >= 0 && (size_t)vocab->unk < vocab->n_tokens ? vocab->unk : GI_NO_TOKEN;
+    bpe->unk = gi_vocab_unknown(vocab);
     snprintf(tokenizer->name, sizeof(tokenizer->name), "%s",
              rules->is_present ? "llama/steps" : "gemma4");
     tokenizer->is_bos_added = true;

@@ -48,8 +48,7 @@ static void *create_wordpiece(struct gi_tokenizer *tokenizer, const struct gi_vo
     }
     const uint32_t size_max = vocab->rules.word_size_max;
     wordpiece->word_size_max = size_max ? size_max : SIZE_MAX;
-    const bool has_unk = vocab->unk >= 0 && (size_t)vocab->unk < vocab->n_tokens;
-    wordpiece->unk = has_unk ? vocab->unk : GI_NO_TOKEN;
+    wordpiece->unk = gi_vocab_unknown(vocab);
     snprintf(tokenizer->name, sizeof(tokenizer->name), "bert");
     tokenizer->is_bos_added = true;
     tokenizer->is_eos_added = true;

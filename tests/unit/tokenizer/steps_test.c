@@ -244,6 +244,21 @@ TEST(added_tokens_outside_the_vocabulary_are_refused)
     must_fail(gi_tokenizer_create(&small.vocab, &err), BAD_FILE, "the added token -1");
 }
 
+TEST(an_unknown_token_outside_the_vocabulary_is_never_an_id)
+{
+    const int32_t rules[N_ADDED] = {0};
+    struct small_vocab small;
+    small_vocab_init(&small);
+    small.vocab.unk = SMALL_VOCAB_MAX;
+    small.vocab.n_merges = 0;
+    small.tokens['a'] = gi_text_of("another spelling");
+    small.vocab.rules = (struct gi_vocab_rules){
+        .is_present = true, .added = added, .added_rules = rules, .n_added = N_ADDED};
+    struct gi_tokenizer *t = must_do(gi_tokenizer_create(&small.vocab, &err));
+    expect_text(t, "bab", IDS('b', 'b'));
+    gi_tokenizer_destroy(t);
+}
+
 //-- without memory ----------------------------------------------------------------------------
 
 TEST(every_failed_allocation_is_reported)
