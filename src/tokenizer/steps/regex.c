@@ -137,7 +137,7 @@ bool gi_regex_find(const struct gi_regex *regex, const struct gi_matcher *matche
         const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(matcher->data);
         *span = (struct gi_span){ends[0], ends[1]};
     }
-    if (n == PCRE2_ERROR_MATCHLIMIT || n == PCRE2_ERROR_HEAPLIMIT) {
+    if (n == PCRE2_ERROR_MATCHLIMIT || n == PCRE2_ERROR_HEAPLIMIT || n == PCRE2_ERROR_RECURSELOOP) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "cannot cut a text of %zu bytes into words: an expression of the "
                             "tokenizer does not end",

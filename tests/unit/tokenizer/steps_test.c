@@ -144,6 +144,15 @@ TEST(steps_that_cannot_be_taken_are_refused)
               UNSUPPORTED, "at most 64 steps");
 }
 
+TEST(an_expression_that_calls_itself_for_ever_is_an_error)
+{
+    STEPS *steps = must_do(create_step("isolate", "a(?:b?(?1))?|(x*(?1)y)", "", &err));
+    struct gi_cut cut = {0};
+    must_fail(gi_steps_run(steps, 0, 1, gi_text_of("aaa"), true, &cut, &err), UNSUPPORTED,
+              "an expression of the tokenizer does not end");
+    gi_cut_finish(&cut);
+}
+
 TEST(an_expression_that_backtracks_for_ever_is_an_error)
 {
     STEPS *steps = must_do(create_step("isolate", "(?:a?){60}a{60}b|(?:a|aa)+$", "", &err));
