@@ -9,6 +9,9 @@
 struct run;
 struct gi_step;
 
+// Bytes that the steps may make of a byte, next to a text of a step. The normal form KD makes 11.
+enum { GROWTH_MAX = 64 };
+
 // Appends what a piece becomes.
 typedef bool step_function(struct run *run, const struct gi_step *step, struct gi_text piece);
 
@@ -37,8 +40,9 @@ struct run {
     const struct gi_matcher *matcher;
     struct gi_cut *out;
     struct glinfer_error *err;
-    size_t index;  // of the piece
-    bool is_first; // the text is the start of all
+    size_t size_max; // bytes that a step may make
+    size_t index;    // of the piece
+    bool is_first;   // the text is the start of all
 };
 
 //-- pieces ------------------------------------------------------------------------------------
@@ -50,9 +54,17 @@ void gi_cut_finish(struct gi_cut *cut)
     *cut = (struct gi_cut){0};
 }
 
+static bool check_size(const struct run *run)
+{
+    return run->out->bytes.count <= run->size_max ||
+           gi_error_set(run->err, GLINFER_STATUS_UNSUPPORTED,
+                        "a step of the tokenizer makes more than %zu bytes of a text",
+                        run->size_max);
+}
+
 static bool push(struct run *run, struct gi_text text)
 {
-    return gi_bytes_push(&run->out->bytes, text, run->err);
+    return gi_bytes_push(&run->out->bytes, text, run->err) && check_size(run);
 }
 
 // Ends a piece unless it is empty.
@@ -420,7 +432,7 @@ static bool run_step(struct run *run, const struct gi_step *step, const struct g
     for (size_t i = 0; i < in->ends.count; i++) {
         const struct gi_text piece = {in->bytes.data + begin, in->ends.data[i] - begin};
         run->index = i;
-        if (!step->row->apply(run, step, piece) || !end_piece(run)) {
+        if (!step->row->apply(run, step, piece) || !check_size(run) || !end_piece(run)) {
             return false;
         }
         begin = in->ends.data[i];
@@ -433,7 +445,12 @@ bool gi_steps_run(const struct gi_steps *steps, size_t begin, size_t end, struct
 {
     struct gi_matcher matcher;
     struct gi_cut other = {0};
-    struct run run = {.steps = steps, .matcher = &matcher, .err = err, .is_first = is_first};
+    const size_t growth = SIZE_MAX / GROWTH_MAX < text.size ? SIZE_MAX / 2 : text.size * GROWTH_MAX;
+    struct run run = {.steps = steps,
+                      .matcher = &matcher,
+                      .err = err,
+                      .size_max = GI_STEP_SIZE_MAX + growth,
+                      .is_first = is_first};
     if (!gi_matcher_init(&matcher, GI_REGEX_OF_A_FILE, err)) {
         return false;
     }

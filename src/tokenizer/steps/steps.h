@@ -48,6 +48,6 @@ void gi_cut_finish(struct gi_cut *cut);
 
 // Makes a text, valid UTF-8, the only piece of cut, and takes it through steps [begin, end).
 // is_first: it is the start of all that is encoded. Fails with NO_MEMORY, UNSUPPORTED (as
-// gi_regex_find).
+// gi_regex_find; a step makes the text many times longer).
 bool gi_steps_run(const struct gi_steps *steps, size_t begin, size_t end, struct gi_text text,
                   bool is_first, struct gi_cut *cut, struct glinfer_error *err);

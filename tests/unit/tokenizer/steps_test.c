@@ -163,6 +163,22 @@ TEST(an_expression_that_backtracks_for_ever_is_an_error)
     gi_cut_finish(&cut);
 }
 
+TEST(steps_that_make_a_text_many_times_longer_are_an_error)
+{
+    static char long_text[8192];
+    memset(long_text, 'a', sizeof(long_text) - 1);
+    const struct gi_text replace[] = {gi_text_of("replace"), gi_text_of("a"),
+                                      gi_text_of(long_text)};
+    const struct gi_text texts[] = {replace[0], replace[1], replace[2],
+                                    replace[0], replace[1], replace[2]};
+    STEPS *steps = must_do(gi_steps_create(texts, 6, (struct gi_text){0}, &err));
+    struct gi_cut cut = {0};
+    must_do(gi_steps_run(steps, 0, 1, gi_text_of("a"), true, &cut, &err));
+    must_fail(gi_steps_run(steps, 0, 2, gi_text_of("a"), true, &cut, &err), UNSUPPORTED,
+              "a step of the tokenizer makes more than");
+    gi_cut_finish(&cut);
+}
+
 //-- added tokens ------------------------------------------------------------------------------
 
 enum { N_ADDED = 4 };
