@@ -225,17 +225,19 @@ static void add_files(const struct models_list *list, const struct models_source
     }
 }
 
-// Returns the complete folder with SafeTensors of a source's repository, NULL if there is none or a
-// file is asked for.
+// Returns the complete folder with SafeTensors of a source's repository; NULL if the cache lacks it
+// or the source asks for a file.
 static const struct models_entry *find_folder(const struct models_list *list,
                                               const struct models_source *source)
 {
     char place[256];
+    if (source->kind != MODELS_HUB || source->file[0] || source->quant[0]) {
+        return NULL;
+    }
     snprintf(place, sizeof(place), "hf/%s", source->repo);
     for (size_t i = 0; i < list->count; i++) {
         const struct models_entry *entry = &list->items[i];
-        if (source->kind == MODELS_HUB && !source->file[0] && !source->quant[0] &&
-            entry->is_folder && entry->is_whole && strcmp(entry->place, place) == 0) {
+        if (entry->is_folder && entry->is_whole && strcmp(entry->place, place) == 0) {
             return entry;
         }
     }
@@ -256,7 +258,7 @@ const struct models_entry *models_list_source(const struct models_list *list,
         add_files(list, source, &files);
         const struct models_file *file = models_hub_choose(&files, source, why, sizeof(why));
         const bool is_there = file && models_source_choose(&chosen, file->path);
-        free(files.items);
+        models_files_finish(&files);
         if (!is_there) {
             return NULL;
         }
