@@ -29,8 +29,7 @@ const struct models_file *models_hub_choose(const struct models_files *files,
                                             const struct models_source *source, char *why,
                                             size_t size);
 
-// Returns true if the files are those of a model in SafeTensors, and none is one of GGUF or of
-// whisper.cpp.
+// Returns true for the files of a model in SafeTensors without a file of GGUF or of whisper.cpp.
 bool models_hub_is_folder(const struct models_files *files);
 void models_files_finish(struct models_files *files);
 // Returns the file of a path, or NULL.

@@ -80,7 +80,7 @@ static bool read_pages(const struct models_wanted *wanted, const char *hub,
     return is_read;
 }
 
-// Returns true if a source is that of a whole repository with a model in SafeTensors.
+// Returns true if a source asks for a whole repository, which has a model in SafeTensors.
 static bool is_folder(const struct models_source *source, const struct models_files *files)
 {
     return source->kind == MODELS_HUB && !source->file[0] && !source->quant[0] &&

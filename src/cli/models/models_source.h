@@ -43,8 +43,8 @@ size_t models_piece(const char *text, size_t size, unsigned *number, unsigned *c
 void models_set_piece(char *text, size_t at, unsigned number);
 // True for a text that ends with another, in any case.
 bool models_ends_with(const char *text, const char *end);
-// Returns true for a path in a repository that a model in SafeTensors may consist of: config.json,
-// model*.safetensors, tokenizer.json and the like.
+// Returns true for the path in a repository of a file that belongs to a model in SafeTensors:
+// config.json, model*.safetensors, tokenizer.json and the like.
 bool models_is_folder_file(const char *path);
 // Returns true for a name that whisper.cpp gives its files, such as ggml-tiny.bin.
 bool models_is_ggml(const char *path);

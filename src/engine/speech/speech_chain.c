@@ -6,8 +6,9 @@
 
 //-- before a chain --------------------------------------------------------------------------------
 
-// Returns the number of steps of the next chain. Where the host sets the grids, steps after the end
-// of the text run in full. Elsewhere they cost little, but most texts are short.
+// Returns the number of steps of the next chain. Chains begin short, as most texts are, and grow.
+// Steps after the end of a text cost little with indirect grids; with grids that the host sets they
+// do all of their work, so those chains are bounded more tightly.
 static uint32_t choose_length(const struct gi_speech_towers *towers,
                               const struct glinfer_session *session, uint32_t n_chosen)
 {

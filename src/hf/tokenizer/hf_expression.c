@@ -46,8 +46,8 @@ static void push_text(struct gi_hf_tokenizer *t, struct gi_hf_text *out, const c
     gi_hf_push(t, out, text, strlen(text));
 }
 
-// Appends a character that stands for itself; line ends and tabs as escapes, which some files have
-// instead.
+// Appends a character that stands for itself. Line ends and tabs become escapes, since some files
+// have the one spelling and some the other.
 static void push_character(struct gi_hf_tokenizer *t, struct gi_hf_text *out, char character)
 {
     static const char controls[] = "\r\n\t", letters[] = "rnt";

@@ -1,5 +1,5 @@
-// Which name llama.cpp has for the words that a byte-level tokenizer cuts: it is known by its
-// expressions, as published files spell them.
+// Finds llama.cpp's name for a byte-level pre-tokenizer by its expressions, as published files
+// spell them.
 #include "hf/tokenizer/hf_tokenizer_impl.h"
 
 #include <stdlib.h>

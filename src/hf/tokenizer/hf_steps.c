@@ -1,5 +1,5 @@
-// The normalizer and the pre-tokenizer of tokenizer.json as steps. Those that the library has in
-// code become expressions here.
+// The normalizer and the pre-tokenizer of tokenizer.json as steps. Components that the tokenizers
+// library implements in code become expressions here.
 #include "hf/tokenizer/hf_tokenizer_impl.h"
 
 #include <stdlib.h>

@@ -95,7 +95,7 @@ void gi_hf_visit(struct gi_hf_tokenizer *t, const cJSON *component, const char *
 
 //-- the model ---------------------------------------------------------------------------------
 
-// Old files have no "type": what else they have tells.
+// Old files have no "type"; other members tell their models apart.
 static const char *type_of_model(const cJSON *model)
 {
     const char *type = gi_hf_type_of(model);
@@ -144,7 +144,8 @@ static void read_model(struct gi_hf_tokenizer *t)
     }
 }
 
-// Decoders change texts, not ids; what tokens stand for follows from the model.
+// Checks the type alone: decoders change texts, not ids, and the bytes of tokens follow from the
+// model.
 static void check_decoder(struct gi_hf_tokenizer *t, const cJSON *component)
 {
     static const char *const known[] = {"ByteLevel", "ByteFallback", "Fuse",     "Metaspace",

@@ -57,7 +57,7 @@ void gi_hf_push(struct gi_hf_tokenizer *t, struct gi_hf_text *out, const char *d
 // Returns zeroed memory for the caller to free; NULL after a failure.
 void *gi_hf_zeroed(struct gi_hf_tokenizer *t, size_t count, size_t element_size);
 
-// Return a member of an object of tokenizer.json, of the wrong kind as if it were absent.
+// Return a member of an object of tokenizer.json; fallback if it is absent or of another type.
 const char *gi_hf_member_text(const cJSON *object, const char *key, const char *fallback);
 bool gi_hf_member_bool(const cJSON *object, const char *key, bool fallback);
 // Returns the "type" of a component, "" without one.
@@ -70,8 +70,8 @@ void gi_hf_visit(struct gi_hf_tokenizer *t, const cJSON *component, const char *
 // Fails with UNSUPPORTED: a type of a kind of component, both named.
 void gi_hf_refuse_type(struct gi_hf_tokenizer *t, const char *kind, const cJSON *component);
 
-// Appends what PCRE2 takes for an expression of Oniguruma with Ruby's syntax. Fails with
-// UNSUPPORTED (what has no counterpart, named).
+// Appends PCRE2's counterpart of an expression of Oniguruma with Ruby's syntax. Fails with
+// UNSUPPORTED (names a construct without a counterpart).
 void gi_hf_translate(struct gi_hf_tokenizer *t, const char *expression, struct gi_hf_text *out);
 // Appends an expression that matches a text.
 void gi_hf_quote(struct gi_hf_tokenizer *t, const char *text, struct gi_hf_text *out);

@@ -1,5 +1,5 @@
-// The rules of a tokenizer.json: its steps, and which tokens are found in a text, where, and with
-// how much of the white space around them.
+// The rules of a tokenizer.json: its steps, and its added tokens with the places where they are
+// found and the white space that they take.
 #pragma once
 
 #include "tokenizer/vocab/special.h"

@@ -4,16 +4,16 @@
 //
 // | name | does to each piece |
 // |---|---|
-// | nfc, nfd, nfkc, nfkd, lowercase | what Unicode says |
-// | charsmap | what the normaliser of tokenizer.ggml.precompiled_charsmap says, by graphemes |
-// | prepend | puts the text in front of a piece that is not empty |
-// | prefix; prefix_first | as prepend, unless the piece begins with it; at the start of a text |
+// | nfc, nfd, nfkc, nfkd, lowercase | Unicode's normal forms; lower case |
+// | charsmap | replaces graphemes by tokenizer.ggml.precompiled_charsmap |
+// | prepend | puts the text before a piece that is not empty |
+// | prefix; prefix_first | as prepend, unless the piece begins with it; at the start of all alone |
 // | replace | replaces what the expression matches by the text |
 // | surround | puts the text on both sides of what the expression matches |
 // | isolate | cuts before and after each match |
 // | remove; keep | leaves out the matches; all but the matches |
 // | with_previous, with_next | cuts after each match; before |
-// | but_with_previous, but_with_next | the same, of what is between the matches |
+// | but_with_previous, but_with_next | cuts after each text between matches; before |
 // | contiguous | as isolate, and joins matches that follow each other |
 // | added_tokens | nothing: added tokens are found in the text as it is here, steps/rules.h |
 #pragma once

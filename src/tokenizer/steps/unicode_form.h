@@ -25,5 +25,5 @@ bool gi_lower_push(struct gi_text text, struct gi_bytes *out, struct glinfer_err
 size_t gi_grapheme_size(struct gi_text text);
 // Returns true for Unicode's White_Space.
 bool gi_is_unicode_space(uint32_t code);
-// Returns true for what a word is made of: letters, marks, decimal digits, connecting punctuation.
+// Returns true for a character of words: a letter, mark, decimal digit, connecting punctuation.
 bool gi_is_unicode_word(uint32_t code);

@@ -23,6 +23,7 @@ void gi_charsmap_finish(struct gi_charsmap *map);
 // replaces them; 0 if none are.
 size_t gi_charsmap_find(const struct gi_charsmap *map, struct gi_text text,
                         struct gi_text *replacement);
-// The same of the fewest bytes that are replaced.
+// Returns the size of the shortest beginning of text that is replaced, and sets its replacement; 0
+// without one.
 size_t gi_charsmap_find_shortest(const struct gi_charsmap *map, struct gi_text text,
                                  struct gi_text *replacement);
