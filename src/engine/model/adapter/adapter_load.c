@@ -8,20 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Returns the nearest half of a finite number; of two equally near ones the even one.
-static uint16_t to_half(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
-    int exponent;
-    const double magnitude = fabs((double)value);
-    frexp(magnitude, &exponent);
-    exponent = exponent > -13 ? exponent : -13; // halves below 2^-14 are denormal
-    const double digits = nearbyint(ldexp(magnitude, 11 - exponent));
-    return (uint16_t)(sign | (((uint32_t)(exponent + 13) << 10) + (uint32_t)digits));
-}
-
 // Reads rows of a tensor as floats. Returns memory that the caller frees, NULL on failure.
 static float *read_matrix(const struct gi_adapter *adapter, const struct gi_gguf_tensor *tensor,
                           struct glinfer_error *err)
@@ -89,7 +75,7 @@ static bool fill_a(const struct gi_model_plan *plan, const struct gi_plan_weight
             return false;
         }
         for (size_t j = 0; j < n_cols * (size_t)pair->a->dims[1]; j++) {
-            out[j] = to_half(values[j]);
+            out[j] = gi_float_to_half(values[j]);
         }
         free(values);
     }
@@ -165,7 +151,7 @@ static bool add_b(const struct gi_model_plan *plan, const struct gi_plan_weight 
                               "%s: alpha makes a value of %.*s.lora_b too large",
                               gi_gguf_path(adapter->gguf), (int)pair->base.size, pair->base.data);
             tile[(column / 2 + 1) * GI_TILE_ROWS + row % GI_TILE_ROWS] |=
-                ok ? (uint32_t)to_half(value) << 16 * (column % 2) : 0;
+                ok ? (uint32_t)gi_float_to_half(value) << 16 * (column % 2) : 0;
         }
     }
     free(values);
