@@ -174,6 +174,47 @@ TEST(a_session_that_failed_goes_on)
     glinfer_session_destroy(&kept);
 }
 
+static bool set_scale(float scale, struct glinfer_error *err)
+{
+    glinfer_session_reset(kept);
+    return glinfer_session_set_adapter_scales(kept, &scale, 1, err);
+}
+
+static bool switch_off(struct tiny_model *f, struct glinfer_error *err)
+{
+    (void)f;
+    return set_scale(0, err) && answer_in(kept, err);
+}
+
+// A failure may leave some copies of a scale as they were; setting it again writes all of them.
+TEST(a_scale_is_set_again_after_a_failure)
+{
+    enum { N_CALL = 25 }; // of EGL and GL, to set a scale
+    struct tiny_model adapted = *(struct tiny_model *)*state;
+    char *path = strdup(test_data("data/models/tiny-q4_0-4.lora"));
+    struct glinfer_source adapter;
+    glinfer_source_init(&adapter);
+    adapter.path = path;
+    const struct glinfer_source *adapters[] = {&adapter};
+    const struct glinfer_model_params params =
+        PARAMS(model, .path = test_data("data/models/tiny-q4_0.gguf"), .adapters = adapters,
+               .n_adapters = 1);
+    adapted.model = must_do(glinfer_model_load(adapted.device, &params, &err));
+    kept = open_session(&adapted, 3, 64, 16);
+    must_do(switch_off(&adapted, &err));
+    for (long i = 0; i < N_CALL; i++) {
+        must_do(set_scale(1.5f, &err));
+        struct glinfer_error err = {GLINFER_STATUS_OK, ""};
+        fail_one_call(i);
+        set_scale(0, &err);
+        fail_calls_after(-1);
+        try_again(switch_off, &adapted, &err);
+    }
+    glinfer_session_destroy(&kept);
+    glinfer_model_destroy(&adapted.model);
+    free(path);
+}
+
 static bool score(struct tiny_model *f, struct glinfer_error *err)
 {
     static float whole[N_PROMPT];

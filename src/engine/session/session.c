@@ -95,7 +95,7 @@ static bool fill_vectors(const struct glinfer_session *session, struct glinfer_e
 }
 
 // Writes the scale of each column of adapters to all ranges that have a copy.
-static bool write_scales(const struct glinfer_session *session, struct glinfer_error *err)
+static bool write_scales(struct glinfer_session *session, struct glinfer_error *err)
 {
     const struct glinfer_model *model = session->model;
     const struct gi_adapters *adapters = &session->tables.graph.adapters;
@@ -116,6 +116,7 @@ static bool write_scales(const struct glinfer_session *session, struct glinfer_e
                              range->offset + copies[i].at * sizeof(float), columns,
                              n * sizeof(float), err);
     }
+    session->has_scales = ok;
     return ok;
 }
 
@@ -260,7 +261,7 @@ bool gi_session_set_scales(struct glinfer_session *session, const float *scales,
                            struct glinfer_error *err)
 {
     const size_t size = session->model->adapters.n * sizeof(*scales);
-    if (memcmp(session->adapter_scales, scales, size) == 0) {
+    if (session->has_scales && memcmp(session->adapter_scales, scales, size) == 0) {
         return true;
     }
     memcpy(session->adapter_scales, scales, size);

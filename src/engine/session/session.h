@@ -33,6 +33,7 @@ struct glinfer_session {
     uint32_t slot;                  // slot in the group
     struct gi_sequence sequence;
     float adapter_scales[GI_MAX_ADAPTERS]; // of each adapter of the model
+    bool has_scales;                       // the GPU has adapter_scales
     struct gi_tables tables;
     struct gi_runner runner;
     struct gi_step_executors *step_executors; // engine/session/step_executors.h

@@ -42,12 +42,11 @@ static bool has_scales(const struct serve_slot *slot, const struct serve_task *t
 static bool set_scales(struct serve_slot *slot, const struct serve_task *task,
                        struct glinfer_error *err)
 {
-    if (has_scales(slot, task)) {
-        return true;
+    if (!has_scales(slot, task)) {
+        glinfer_session_reset(slot->session);
     }
-    glinfer_session_reset(slot->session);
-    return glinfer_session_set_adapter_scales(slot->session, task->adapter_scales, task->n_adapters,
-                                              err);
+    return task->n_adapters == 0 || glinfer_session_set_adapter_scales(
+                                        slot->session, task->adapter_scales, task->n_adapters, err);
 }
 
 static size_t count_held(const struct serve_slot *slot, const struct serve_job *job)
