@@ -404,9 +404,9 @@ GLINFER_API bool glinfer_model_inspect(const struct glinfer_model_params *params
                                        struct glinfer_model_info *info, struct glinfer_error *err);
 
 // Writes the folder at params->path to a GGUF file at path, which is replaced if it exists and
-// appears once it is complete. Of params, path, quantize, progress and progress_user count. Needs
-// no device. Fails as glinfer_model_inspect, and with UNSUPPORTED (the family, the tokenizer, types
-// of tensors), IO (the disk is full, path is not a regular file), CANCELLED.
+// appears once it is complete. Reads only path, quantize, progress and progress_user of params.
+// Needs no device. Fails as glinfer_model_inspect, and with UNSUPPORTED (the family, the tokenizer,
+// types of tensors), IO (the disk is full, path is not a regular file), CANCELLED.
 GLINFER_API bool glinfer_model_convert(const struct glinfer_model_params *params, const char *path,
                                        struct glinfer_error *err);
 
@@ -1011,7 +1011,8 @@ GLINFER_API bool glinfer_session_save(struct glinfer_session *session, const cha
                                       struct glinfer_error *err);
 // Replaces the session's contents by those of a saved file. Fails with BAD_FILE (not a saved
 // session, truncated, damaged), UNSUPPORTED (another version of the format), INVALID_ARGUMENT
-// (another model, other cache types), CONTEXT_FULL, NOT_FOUND, IO, NO_MEMORY, DRIVER, GPU_LOST.
+// (another model, other scales of adapters, other cache types), CONTEXT_FULL, NOT_FOUND, IO,
+// NO_MEMORY, DRIVER, GPU_LOST.
 GLINFER_API bool glinfer_session_load(struct glinfer_session *session, const char *path,
                                       struct glinfer_error *err);
 // Saves the session to data[0..cap) and sets *size to the number of bytes; a call with cap 0

@@ -113,7 +113,8 @@ static bool check_shape(const struct gi_source *source, const struct gi_state_sh
     const uint32_t type_k = gi_load_u32(bytes + AT_TYPE_K), type_v = gi_load_u32(bytes + AT_TYPE_V);
     if (!is_hash(bytes + AT_MODEL, &shape->model)) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                            "%s: was saved with another model", source->name);
+                            "%s: was saved with another model or other scales of its adapters",
+                            source->name);
     }
     return (type_k == (uint32_t)shape->type_k && type_v == (uint32_t)shape->type_v) ||
            gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,

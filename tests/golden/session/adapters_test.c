@@ -168,7 +168,8 @@ TEST(a_saved_state_asks_for_its_scales)
     void *data = malloc(size);
     assert_non_null(data);
     must_do(glinfer_session_save_memory(a, data, size, &size, &err));
-    must_fail(glinfer_session_load_memory(b, data, size, &err), INVALID_ARGUMENT, "model");
+    must_fail(glinfer_session_load_memory(b, data, size, &err), INVALID_ARGUMENT,
+              "scales of its adapters");
     must_do(glinfer_session_set_adapter_scales(b, scales, N_ADAPTER, &err));
     must_do(glinfer_session_load_memory(b, data, size, &err));
     go_on(a, prompt, 3, 0, &first);
