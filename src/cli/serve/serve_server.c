@@ -91,7 +91,6 @@ static bool open_http(struct server *server)
     const struct serve_settings *settings = server->settings;
     const char *text = settings->session.model, *speech = settings->speech_model;
     server->variables = cli_session_variables(&settings->session);
-    serve_lora_init(&server->lora, &settings->session.lora);
     server->api = (struct serve_api){
         .scheduler = server->scheduler,
         .settings = settings,
@@ -187,6 +186,7 @@ static void close_server(struct server *server)
     serve_scheduler_destroy(server->scheduler);
     serve_sockets_close(&server->sockets);
     serve_access_finish(&server->access);
+    serve_lora_finish(&server->lora);
     cJSON_free(server->variables);
     if (server->signal_fd >= 0) {
         close(server->signal_fd);
@@ -196,6 +196,7 @@ static void close_server(struct server *server)
 bool serve_server_run(struct serve_settings *settings)
 {
     struct server server = {.settings = settings, .signal_fd = -1};
+    serve_lora_init(&server.lora, &settings->session.lora);
     cli_repeat_warnings(REPEAT_S);
     const bool is_done = open_server(&server) && serve(&server);
     close_server(&server);
