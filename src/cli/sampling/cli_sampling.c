@@ -115,7 +115,7 @@ static bool takes(const struct cli_sampling *sampling, int flag)
 
 void cli_sampling_take(struct cli_sampling *sampling, const struct glinfer_model_info *info)
 {
-    if (!info->architecture[0]) { // there is no model, but one of speech
+    if (!info->architecture[0]) { // the server has a speech model only
         return;
     }
     if (info->temperature >= 0 && takes(sampling, TEMPERATURE)) {

@@ -3,7 +3,7 @@
 
 #include <float.h>
 
-// The sources of a model and of its adapters, as far as the caller knows them.
+// The sources of a model and of its adapters, with the fields that the caller knows.
 struct sources {
     struct glinfer_source model, adapters[GI_MAX_ADAPTERS];
     const struct glinfer_source *pointers[GI_MAX_ADAPTERS];
@@ -34,8 +34,8 @@ static bool take_adapters(struct glinfer_model_params *own, struct sources *sour
     return true;
 }
 
-// Copies what the caller knows of params, and of the sources: the model's is the path's if there is
-// none.
+// Copies the fields of params and of the sources that the caller knows. Without a source the model
+// has one of its path.
 static bool take_params(struct glinfer_model_params *own, struct sources *sources,
                         const struct glinfer_model_params *params, struct glinfer_error *err)
 {

@@ -15,7 +15,7 @@ static const struct gi_hparams *hparams_of(const struct glinfer_session *session
     return &session->model->hparams;
 }
 
-// A cache is that of a model with the adapters that are active.
+// The identity of the model includes its active adapters, on which the cache depends.
 static struct gi_state_shape describe(const struct glinfer_session *session)
 {
     const struct gi_sequence *sequence = &session->sequence;

@@ -127,7 +127,7 @@ static void describe(struct glinfer_model_info *info, const struct gi_gguf *gguf
 
 //-- the file ------------------------------------------------------------------------------------
 
-// Takes a recommended number of 0 to `most`; anything else counts as none.
+// Returns a recommended number; -1 if it is missing or not from 0 to `most`.
 static float read_recommended(const struct gi_gguf *gguf, const char *key, float most)
 {
     float value = -1;

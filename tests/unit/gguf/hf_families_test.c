@@ -107,8 +107,8 @@ static void check_tensor(const struct gi_gguf *gguf, const char *name, const cha
 
 //-- pairs -----------------------------------------------------------------------------------------
 
-// Returns true for pairs that glinfer needs not have: numbers of zero, that is of nothing, and
-// those of layers that a model does not have.
+// Returns true for pairs that glinfer may leave out: counts of zero, keys of a kind of layer that
+// the model lacks, and keys that it does not read.
 static bool is_needless(const struct gi_gguf *gguf, const char *key, const char *text)
 {
     const bool has_state = gi_gguf_tensor_find(gguf, "blk.0.ssm_in.weight") != NULL;

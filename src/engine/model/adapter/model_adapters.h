@@ -8,8 +8,8 @@
 struct gi_model_adapter {
     struct glinfer_source source; // kept (gi_source_keep)
     struct gi_hash identity;
-    uint32_t begin, rank; // columns of matrices that it has
-    float scale;          // that sessions begin with
+    uint32_t begin, rank; // its first column in matrices of all adapters, and their number
+    float scale;          // of a new session
 };
 
 struct gi_model_adapters {
@@ -17,7 +17,7 @@ struct gi_model_adapters {
     uint32_t n;
 };
 
-// Keeps what the model needs of an open set. Fails with IO, NO_MEMORY.
+// Keeps the sources, identities, columns and scales of an open set. Fails with IO, NO_MEMORY.
 bool gi_model_adapters_keep(struct gi_model_adapters *adapters, const struct gi_adapter_set *set,
                             const struct glinfer_model_params *params, struct glinfer_error *err);
 void gi_model_adapters_finish(struct gi_model_adapters *adapters);
