@@ -54,10 +54,8 @@ struct gi_weight {
     bool is_normed;  // its result is normed, with weights in aux
     bool is_split;   // gate and up are separate: see above
     bool is_ungated; // a network's first matrix with rows of up only, in plain order
-    // The matrix A of adapters, borrowed from the owner of this weight, and their rank, a multiple
-    // of 4; NULL, 0: none.
-    const struct gi_weight *adapter;
-    uint32_t adapter_rank;
+    const struct gi_weight *adapter; // matrices A of all adapters; borrowed; NULL: no adapters
+    uint32_t adapter_rank;           // sum of the ranks of all adapters: a multiple of 4
     uint32_t n_parts;
     struct gi_weight_part parts[GI_MAX_PARTS];
 };
