@@ -21,6 +21,7 @@ SUBSTITUTES = [
     (r"(glinfer embed -m )model.gguf", r"\1embedding.gguf"),
     (r"\bwiki\.test\.raw\b", "text.txt"),
     (r"\bSmolLM2-135M-Instruct ", "folder "),
+    (r"\bFOLDER --lora ADAPTER\b", "adapted.gguf --lora adapter"),  # the tiny folders have no adapters
     (r"\bgit diff\b", "cat lines.txt"),
     (r"/etc/", "etc/"),
     (r"\bfind P\b", 'find "$PREFIX"'),
@@ -53,7 +54,8 @@ NOT_COMMANDS = {
     "GLINFER_QUIRKS=": "a setting",
 }
 
-MODELS = {"model.gguf": "tiny-chat", "embedding.gguf": "tiny-bert", "reranker.gguf": "tiny-bert_rank"}
+MODELS = {"model.gguf": "tiny-chat", "embedding.gguf": "tiny-bert", "reranker.gguf": "tiny-bert_rank",
+          "adapted.gguf": "tiny-q4_0"}
 
 PROGRAM = """#include <glinfer.h>
 #include <stdio.h>
@@ -168,6 +170,7 @@ def prepare(source, folder):
     for name, model in MODELS.items():
         os.symlink(f"{source}/tests/data/models/{model}.gguf", f"{folder}/{name}")
     os.symlink(f"{source}/tests/data/folders/llama", f"{folder}/folder")
+    os.symlink(f"{source}/tests/data/peft/tiny-q4_0-16", f"{folder}/adapter")
     files = {"text.txt": "The quick brown fox jumps over the lazy dog. " * 20, "lines.txt": "one\ntwo\n",
              "passages.txt": "a cat\na bridge\n", "etc/glinfer.keys": "secret\n"}
     for name, text in files.items():
