@@ -17,7 +17,7 @@ static bool write_words(struct gi_answer *answer, uint32_t first, const void *wo
     range.offset += offset;
     range.size -= offset;
     return n == 0 ||
-           gi_runner_fill(&answer->session->runner, &range, words, n * UINT64_C(4), answer->err);
+           gi_runner_fill(&answer->session->runner, &range, words, n * UINT64_C(4), &answer->err);
 }
 
 static uint32_t vocab_size(const struct gi_answer *answer)
@@ -50,7 +50,7 @@ static bool write_biases(struct gi_answer *answer)
 {
     const uint32_t n_vocab = vocab_size(answer);
     float *biases;
-    if (!GI_ARRAYS_ZEROED("logit biases", answer->err,
+    if (!GI_ARRAYS_ZEROED("logit biases", &answer->err,
                           GI_NEW(answer->adjusting.banned, n_words(answer)),
                           GI_NEW(biases, n_vocab))) {
         return false;
@@ -62,7 +62,7 @@ static bool write_biases(struct gi_answer *answer)
     const bool ok =
         count_allowed(answer, biases) > 0
             ? write_words(answer, answer->session->tables.graph.adjust.bias, biases, n_vocab)
-            : gi_error_set(answer->err, GLINFER_STATUS_UNSUPPORTED,
+            : gi_error_set(&answer->err, GLINFER_STATUS_UNSUPPORTED,
                            "every token of the vocabulary is banned");
     free(biases);
     return ok;
@@ -75,14 +75,14 @@ bool gi_adjust_is_masked(const struct gi_answer *answer)
     return (answer->adjusting.bits & GI_ADJUST_MASK) != 0;
 }
 
-static bool check_mask(const struct gi_answer *answer, const uint32_t *mask)
+static bool check_mask(struct gi_answer *answer, const uint32_t *mask)
 {
     const uint32_t *banned = answer->adjusting.banned;
     uint32_t allowed = 0;
     for (uint32_t i = 0; i < n_words(answer); i++) {
         allowed |= mask[i] & ~(banned ? banned[i] : 0);
     }
-    return allowed || gi_error_set(answer->err, GLINFER_STATUS_UNSUPPORTED,
+    return allowed || gi_error_set(&answer->err, GLINFER_STATUS_UNSUPPORTED,
                                    "every token of the vocabulary is banned");
 }
 
@@ -94,7 +94,7 @@ bool gi_adjust_write_mask(struct gi_answer *answer)
     if (!gi_adjust_is_masked(answer)) {
         return true;
     }
-    const uint32_t *mask = gi_constraint_mask(answer->session->constraint, answer->err);
+    const uint32_t *mask = gi_constraint_mask(answer->session->constraint, &answer->err);
     if (!mask || (adjusting->has_mask && memcmp(mask, adjusting->mask, size) == 0)) {
         return mask != NULL;
     }
@@ -106,30 +106,33 @@ bool gi_adjust_write_mask(struct gi_answer *answer)
 
 //-- the text --------------------------------------------------------------------------------------
 
-static bool read_text(struct gi_answer *answer, const uint32_t *tokens)
+static bool read_text(struct gi_answer *answer)
 {
+    const uint32_t *tokens = answer->prompt.tokens;
     const struct gi_sequence *sequence = &answer->session->sequence;
     const struct gi_dry none = {0};
     const struct gi_penalties penalties = gi_samplers_penalties(&answer->params, sequence->n_ctx);
     struct gi_adjusting *adjusting = &answer->adjusting;
-    if (!gi_history_init(&adjusting->history, vocab_size(answer), &penalties, &none, answer->err)) {
+    if (!gi_history_init(&adjusting->history, vocab_size(answer), &penalties, &none,
+                         &answer->err)) {
         return false;
     }
     for (uint32_t i = 0; i < sequence->n_past; i++) {
         gi_history_push(&adjusting->history, sequence->tokens[i]);
     }
-    for (uint32_t i = 0; tokens && i + 1 < answer->n_prompt; i++) {
+    for (uint32_t i = 0; tokens && i + 1 < answer->prompt.n_tokens; i++) {
         gi_history_push(&adjusting->history, tokens[i]);
     }
-    adjusting->last = tokens ? tokens[answer->n_prompt - 1] : (uint32_t)sequence->pending;
+    adjusting->last = tokens ? tokens[answer->prompt.n_tokens - 1] : (uint32_t)sequence->pending;
     return true;
 }
 
-bool gi_adjust_begin(struct gi_answer *answer, const uint32_t *tokens)
+bool gi_adjust_begin(struct gi_answer *answer)
 {
     struct gi_adjusting *adjusting = &answer->adjusting;
     if (gi_adjust_is_masked(answer)) {
-        adjusting->mask = gi_array_zeroed(n_words(answer), sizeof(uint32_t), "a mask", answer->err);
+        adjusting->mask =
+            gi_array_zeroed(n_words(answer), sizeof(uint32_t), "a mask", &answer->err);
     }
     if ((gi_adjust_is_masked(answer) && !adjusting->mask) ||
         ((adjusting->bits & GI_ADJUST_BIAS) && !write_biases(answer))) {
@@ -138,7 +141,8 @@ bool gi_adjust_begin(struct gi_answer *answer, const uint32_t *tokens)
     if (!(adjusting->bits & GI_ADJUST_PENALTIES)) {
         return true;
     }
-    return read_text(answer, tokens) && (!tokens || gi_adjust_write(answer, answer->base - 1));
+    return read_text(answer) &&
+           (!answer->prompt.tokens || gi_adjust_write(answer, answer->base - 1));
 }
 
 void gi_adjust_finish(struct gi_adjusting *adjusting)
@@ -168,7 +172,7 @@ bool gi_adjust_write(struct gi_answer *answer, uint32_t position)
     }
     const uint32_t n = history->n_total < most ? (uint32_t)history->n_total : most;
     uint32_t *window =
-        gi_array_zeroed(n, sizeof(window[0]), "the window of penalties", answer->err);
+        gi_array_zeroed(n, sizeof(window[0]), "the window of penalties", &answer->err);
     for (uint32_t i = 0; window && i < n; i++) {
         window[i] = history->tokens[(history->n_total - n + i) % history->capacity];
     }

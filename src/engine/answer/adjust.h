@@ -21,9 +21,9 @@ struct gi_adjusting {
 };
 
 // Prepares the adjustments whose bits are set, and writes them to the GPU. The text is that of the
-// session followed by tokens[0..answer->n_prompt), or by the pending token if tokens is NULL. The
-// context is entered. Fails with NO_MEMORY, GPU_LOST, and UNSUPPORTED if every token is banned.
-bool gi_adjust_begin(struct gi_answer *answer, const uint32_t *tokens);
+// session and the prompt, or the pending token if the answer is resumed. The context is entered.
+// Fails with NO_MEMORY, GPU_LOST, and UNSUPPORTED if every token is banned.
+bool gi_adjust_begin(struct gi_answer *answer);
 // Frees the adjustments. Accepts all-zero.
 void gi_adjust_finish(struct gi_adjusting *adjusting);
 

@@ -24,20 +24,20 @@ static bool is_stop_id(const struct gi_answer *answer, uint32_t id)
 static void deliver_text(struct gi_answer *answer, int32_t id, struct gi_text text,
                          const struct gi_ring_entry *entry)
 {
-    answer->token = (struct glinfer_token){
-        .id = id, .text = text.data, .text_size = text.size, .probs = answer->probs};
+    answer->delivery.token = (struct glinfer_token){
+        .id = id, .text = text.data, .text_size = text.size, .probs = answer->delivery.probs};
     for (uint32_t i = 0; entry && i < answer->params.n_probs; i++) {
-        answer->probs[i] =
+        answer->delivery.probs[i] =
             (struct glinfer_prob){(int32_t)entry->probs[i].id, entry->probs[i].logprob};
-        answer->token.n_probs++;
+        answer->delivery.token.n_probs++;
     }
-    answer->event.kind = GLINFER_EVENT_TOKEN;
-    answer->event.token = &answer->token;
+    answer->delivery.event.kind = GLINFER_EVENT_TOKEN;
+    answer->delivery.event.token = &answer->delivery.token;
     if (answer->stats.ttft_ms == 0) {
         answer->stats.ttft_ms = (double)(gi_clock_ns() - answer->clock.start_ns) / 1e6;
     }
     if (answer->params.on_token &&
-        !answer->params.on_token(answer->params.token_user, &answer->token)) {
+        !answer->params.on_token(answer->params.token_user, &answer->delivery.token)) {
         gi_answer_finish(answer, GLINFER_STOP_CALLBACK);
     }
 }
@@ -118,16 +118,16 @@ static bool recover(struct gi_answer *answer, const struct gi_landing *landing)
     answer->n_submitted = landing->first;
     answer->step = answer->logits = NULL;        // they may be destroyed
     gi_gpu_watch(gi_session_gpu(session), NULL); // no cancellation in the middle of the recovery
-    if (!gi_step_executors_settle(session, true, answer->err)) {
+    if (!gi_step_executors_settle(session, true, &answer->err)) {
         return false;
     }
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
     if (session->sequence.is_recurrent) { // the states are unknown
-        return gi_error_set(answer->err, GLINFER_STATUS_GPU_FAULT,
+        return gi_error_set(&answer->err, GLINFER_STATUS_GPU_FAULT,
                             "a chain of steps was given up in the middle; asked again, the "
                             "session goes on without such");
     }
-    return gi_runner_begin(&session->runner, answer->err) && gi_answer_go_on(answer);
+    return gi_runner_begin(&session->runner, &answer->err) && gi_answer_go_on(answer);
 }
 
 // Returns the number of steps of a chain up to the one that ends the answer or disagrees with a
@@ -143,17 +143,16 @@ static uint32_t count_live(const struct gi_answer *answer, const struct gi_landi
 }
 
 // Checks that the results of the chain up to step n_live are valid.
-static bool check_chain(const struct gi_answer *answer, const struct gi_landing *landing,
-                        uint32_t n_live)
+static bool check_chain(struct gi_answer *answer, const struct gi_landing *landing, uint32_t n_live)
 {
     const struct glinfer_session *session = answer->session;
     for (uint32_t i = 0; i < n_live; i++) {
         if (!gi_runner_check_entry(&session->runner, &landing->entries[i], landing->first + i,
-                                   session->model->hparams.n_vocab, answer->err)) {
+                                   session->model->hparams.n_vocab, &answer->err)) {
             return false;
         }
     }
-    return gi_runner_check_count(&session->runner, landing, n_live, answer->err);
+    return gi_runner_check_count(&session->runner, landing, n_live, &answer->err);
 }
 
 // Checks a chain that has run and begins to deliver its tokens.
@@ -182,7 +181,7 @@ static bool take_landing(struct gi_answer *answer)
 static bool take_chain(struct gi_answer *answer)
 {
     struct gi_landing *landing = &answer->landing;
-    if (!gi_runner_take(&answer->session->runner, landing, answer->err)) {
+    if (!gi_runner_take(&answer->session->runner, landing, &answer->err)) {
         return false;
     }
     if (landing->is_faulty) {
@@ -211,7 +210,7 @@ static void deliver_next(struct gi_answer *answer)
 static bool look(struct gi_answer *answer, bool takes)
 {
     bool is_ready = true;
-    if (takes && !gi_runner_poll(&answer->session->runner, &is_ready, answer->err)) {
+    if (takes && !gi_runner_poll(&answer->session->runner, &is_ready, &answer->err)) {
         return false;
     }
     const uint64_t now = gi_clock_ns();
@@ -297,18 +296,18 @@ static bool end(struct gi_answer *answer)
     }
     answer->state = GI_ANSWER_IS_OVER;
     return gi_gpu_check(gi_session_gpu(answer->session), "generating", &own) ||
-           own.status == GLINFER_STATUS_GPU_LOST || gi_error_pass(answer->err, &own);
+           own.status == GLINFER_STATUS_GPU_LOST || gi_error_pass(&answer->err, &own);
 }
 
 bool gi_answer_advance(struct gi_answer *answer)
 {
-    answer->event.kind = GLINFER_EVENT_NONE;
+    answer->delivery.event.kind = GLINFER_EVENT_NONE;
     answer->is_waiting = false;
     if (answer->state == GI_ANSWER_ENDS) {
         return end(answer);
     }
     const bool is_chosen = gi_answer_needs_tokens(answer) && answer->next < answer->n_live;
-    if (!is_chosen && !gi_session_check_cancel(answer->session, "the answer", answer->err)) {
+    if (!is_chosen && !gi_session_check_cancel(answer->session, "the answer", &answer->err)) {
         return false; // tokens that the host has already accepted must be delivered
     }
     if (answer->open.executor) {

@@ -43,14 +43,25 @@ struct gi_answer_clock {
     bool is_end_seen; // the latest chain was retired soon after its end
 };
 
+// The prompt, a pending token of the session included.
+struct gi_answer_prompt {
+    uint32_t *tokens;               // (n_tokens) owned; NULL: resumes a broken answer
+    uint32_t n_tokens, n_processed; // n_processed: tokens that were submitted
+};
+
+// The delivery of the latest advance. event.kind is GLINFER_EVENT_NONE if it delivered nothing.
+struct gi_delivery {
+    struct glinfer_event event;              // event.token: the next field
+    struct glinfer_token token;              // token.probs: the next field
+    struct glinfer_prob probs[GI_MAX_PROBS]; // (token.n_probs)
+};
+
 struct gi_answer {
     struct glinfer_session *session;
     struct glinfer_generate_params params; // a copy; prompt and stop strings are the caller's
-    char **stop;                           // (params.n_stop) copies, owned
     enum gi_answer_state state;
-    struct glinfer_error failure; // valid if a function of the answer fails, or if has_failed
-    struct glinfer_error *err;    // &failure
-    bool has_failed;              // a joint chain failed in another answer's turn
+    struct glinfer_error err; // valid if a function of the answer fails, or if has_failed
+    bool has_failed;          // a joint chain failed in another answer's turn
     struct glinfer_stats stats;
     struct gi_text_stream text;
     struct gi_host_sample host;
@@ -58,14 +69,11 @@ struct gi_answer {
     struct gi_speculation speculation;
     struct gi_answer_clock clock;
     enum gi_step_end end;
-    uint32_t *tokens;         // (n_prompt) owned; NULL: resumes a broken answer
-    uint32_t n_prompt;        // tokens to process, a pending one included
-    uint32_t n_processed;     // tokens that were submitted
+    struct gi_answer_prompt prompt;
     uint32_t base;            // n_past after the prompt
     uint32_t max_steps;       // maximum number of generated tokens
     uint32_t n_submitted;     // number of submitted steps
     uint32_t n_rebuilt;       // tokens of a lost cache that are submitted or valid
-    uint32_t n_keep;          // tokens that shifts keep
     uint32_t n_shifts;        // shifts so far
     struct gi_executor *step; // executor of decode steps, borrowed; NULL: not found yet
     // With a mask, a step has two lists: the executor of logits, then `step`, which chooses.
@@ -76,10 +84,7 @@ struct gi_answer {
     uint32_t n_live, next;
     bool is_waiting; // with glinfer_step: waits for the GPU or the end of a rest
     int watched_fd;  // fence that the device's descriptor waits for; -1: none
-    // Set by the latest advance if it delivered something:
-    struct glinfer_event event;
-    struct glinfer_token token;
-    struct glinfer_prob probs[GI_MAX_PROBS];
+    struct gi_delivery delivery;
 };
 
 //-- life (answer_begin.c) -------------------------------------------------------------------------
@@ -137,7 +142,7 @@ static inline bool gi_answer_needs_tokens(const struct gi_answer *answer)
 struct gi_text gi_answer_bytes(const struct gi_answer *answer, int32_t id);
 // Does the next piece of work: submits a batch or chain, waits for one, or delivers a token. With
 // glinfer_step, it sets is_waiting instead of waiting, and submits until the time box ends. Fails
-// with answer->failure.
+// with answer->err.
 bool gi_answer_advance(struct gi_answer *answer);
 // Returns true if the next advance delivers a token, which needs no GPU.
 bool gi_answer_has_token(const struct gi_answer *answer);
@@ -153,7 +158,7 @@ bool gi_answer_submit_rebuild(struct gi_answer *answer);
 // input is `token`.
 struct gi_step_state gi_answer_state(const struct gi_answer *answer, uint32_t token,
                                      uint32_t n_past, uint32_t n_tokens);
-bool gi_answer_write_state(const struct gi_answer *answer, uint32_t token, uint32_t n_past,
+bool gi_answer_write_state(struct gi_answer *answer, uint32_t token, uint32_t n_past,
                            uint32_t n_tokens);
 // Writes the step_state of the next step if the GPU does not have its token: the host chose it, or
 // a draft did.

@@ -100,28 +100,6 @@ static uint32_t *gather_prompt(const struct glinfer_session *session,
     return tokens;
 }
 
-static void free_stop(struct gi_answer *answer)
-{
-    for (size_t i = 0; answer->stop && i < answer->params.n_stop; i++) {
-        free(answer->stop[i]);
-    }
-    free(answer->stop);
-}
-
-static bool copy_stop(struct gi_answer *answer)
-{
-    const struct glinfer_generate_params *params = &answer->params;
-    answer->stop =
-        gi_array_zeroed(params->n_stop + 1, sizeof(*answer->stop), "stop strings", answer->err);
-    for (size_t i = 0; answer->stop && i < params->n_stop; i++) {
-        answer->stop[i] = strdup(params->stop[i]);
-        if (!answer->stop[i]) {
-            return gi_error_no_memory(answer->err, strlen(params->stop[i]), "stop strings");
-        }
-    }
-    return answer->stop != NULL;
-}
-
 static bool read_params(struct gi_answer *answer)
 {
     struct glinfer_session *session = answer->session;
@@ -129,12 +107,13 @@ static bool read_params(struct gi_answer *answer)
     const struct gi_broken_answer *broken = &session->broken;
     const bool goes_on = params->resume && broken->stats.predicted_n > 0;
     if (goes_on) {
-        answer->n_prompt = answer->n_processed = broken->n_prompt;
+        answer->prompt.n_tokens = answer->prompt.n_processed = broken->n_prompt;
         answer->base = broken->base;
         answer->stats = broken->stats;
     } else {
-        answer->tokens = gather_prompt(session, params, &answer->n_prompt, answer->err);
-        answer->base = session->sequence.n_past + answer->n_prompt;
+        answer->prompt.tokens =
+            gather_prompt(session, params, &answer->prompt.n_tokens, &answer->err);
+        answer->base = session->sequence.n_past + answer->prompt.n_tokens;
     }
     const uint32_t room =
         session->sequence.n_ctx - answer->base + 1;      // the last token is not cached
@@ -142,9 +121,9 @@ static bool read_params(struct gi_answer *answer)
     answer->max_steps = wanted > room ? room : wanted;
     answer->end = gi_samplers_choose_end(params);
     answer->adjusting.bits = params->n_predict == 0 ? 0 : gi_samplers_adjust(params);
-    return (goes_on || answer->tokens) && copy_stop(answer) &&
-           gi_text_stream_init(&answer->text, (const char *const *)answer->stop, params->n_stop,
-                               session->max_token_size, answer->err);
+    return (goes_on || answer->prompt.tokens) &&
+           gi_text_stream_init(&answer->text, params->stop, params->n_stop, session->max_token_size,
+                               &answer->err);
 }
 
 struct gi_answer *gi_answer_create(struct glinfer_session *session,
@@ -162,14 +141,12 @@ struct gi_answer *gi_answer_create(struct glinfer_session *session,
     answer->session = session;
     answer->watched_fd = -1;
     answer->params = own;
-    answer->err = &answer->failure;
     answer->clock.start_ns = gi_clock_ns();
     answer->clock.start_cpu_ns = gi_clock_cpu_ns();
     if (!read_params(answer)) {
-        gi_error_pass(err, &answer->failure);
+        gi_error_pass(err, &answer->err);
         gi_text_stream_finish(&answer->text);
-        free_stop(answer);
-        free(answer->tokens);
+        free(answer->prompt.tokens);
         free(answer);
         return NULL;
     }
@@ -195,12 +172,12 @@ static bool prepare(struct gi_answer *answer, bool joins)
         (has_steps && gi_adjust_is_masked(answer) ? pieces : 0);
     const bool is_new_kind = tables->ready != 0 && (lists & ~tables->ready) != 0;
     return gi_tables_prepare(tables, lists, answer->params.progress, answer->params.progress_user,
-                             answer->err) &&
-           gi_tables_list(tables, GI_LIST_STEP + answer->end, answer->err) &&
-           (!is_new_kind || gi_tables_prepare_rest(tables, answer->err)) &&
+                             &answer->err) &&
+           gi_tables_list(tables, GI_LIST_STEP + answer->end, &answer->err) &&
+           (!is_new_kind || gi_tables_prepare_rest(tables, &answer->err)) &&
            (!has_steps || gi_step_executors_prepare(session, gi_answer_step_kind(answer), false,
                                                     answer->params.progress,
-                                                    answer->params.progress_user, answer->err)) &&
+                                                    answer->params.progress_user, &answer->err)) &&
            (!has_steps || !joins || gi_joint_run_prepare(answer));
 }
 
@@ -227,18 +204,18 @@ bool gi_answer_start(struct gi_answer *answer, bool joins)
 {
     struct glinfer_session *session = answer->session;
     answer->clock.waits = gi_gpu_counts(gi_session_gpu(session))->n_waits;
-    const bool ok = prepare(answer, joins) && gi_host_sample_begin(answer, answer->tokens) &&
-                    gi_adjust_begin(answer, answer->tokens) && gi_speculation_begin(answer);
+    const bool ok = prepare(answer, joins) && gi_host_sample_begin(answer) &&
+                    gi_adjust_begin(answer) && gi_speculation_begin(answer);
     answer->params.samplers = NULL; // valid only during the call that begins the answer
     answer->params.grammar = NULL;
     if (!ok) {
         return false;
     }
-    if (!answer->tokens) {
+    if (!answer->prompt.tokens) {
         take_up(answer);
     }
-    return gi_runner_begin(&session->runner, answer->err) &&
-           gi_session_check_cancel(session, "the answer", answer->err) &&
+    return gi_runner_begin(&session->runner, &answer->err) &&
+           gi_session_check_cancel(session, "the answer", &answer->err) &&
            (answer->state != GI_ANSWER_DECODES || gi_answer_rebuild(answer));
 }
 
@@ -251,7 +228,8 @@ void gi_answer_fill_stats(struct gi_answer *answer)
         gi_tables_list(&answer->session->tables, GI_LIST_STEP + answer->end, NULL);
     const uint64_t first = answer->clock.first_ns ? answer->clock.first_ns : gi_clock_ns();
     // A prompt of one token is a decode step, which is not counted as processed.
-    stats->prompt_n = answer->n_prompt > 1 ? answer->n_processed : answer->n_prompt;
+    stats->prompt_n =
+        answer->prompt.n_tokens > 1 ? answer->prompt.n_processed : answer->prompt.n_tokens;
     stats->prompt_ms = (double)(first - answer->clock.start_ns) / 1e6;
     stats->prompt_cpu_ms =
         (double)((answer->clock.first_ns ? answer->clock.first_cpu_ns : gi_clock_cpu_ns()) -
@@ -282,13 +260,12 @@ void gi_answer_destroy(struct gi_answer *answer, bool is_whole)
     }
     answer->session->broken =
         (struct gi_broken_answer){.is_there = !is_whole && answer->n_shifts == 0,
-                                  .n_prompt = answer->n_prompt,
+                                  .n_prompt = answer->prompt.n_tokens,
                                   .base = answer->base,
                                   .stats = answer->stats,
                                   .is_finished = gi_answer_is_finished(answer)};
     gi_text_stream_finish(&answer->text);
     gi_adjust_finish(&answer->adjusting);
-    free_stop(answer);
-    free(answer->tokens);
+    free(answer->prompt.tokens);
     free(answer);
 }

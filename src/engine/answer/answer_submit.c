@@ -43,14 +43,14 @@ struct gi_step_state gi_answer_state(const struct gi_answer *answer, uint32_t to
     return state;
 }
 
-bool gi_answer_write_state(const struct gi_answer *answer, uint32_t token, uint32_t n_past,
+bool gi_answer_write_state(struct gi_answer *answer, uint32_t token, uint32_t n_past,
                            uint32_t n_tokens)
 {
     const struct gi_step_state state = gi_answer_state(answer, token, n_past, n_tokens);
-    return gi_runner_write(&answer->session->runner, &state, answer->err);
+    return gi_runner_write(&answer->session->runner, &state, &answer->err);
 }
 
-static bool write_pending(const struct gi_answer *answer)
+static bool write_pending(struct gi_answer *answer)
 {
     return gi_answer_write_state(answer, (uint32_t)answer->session->sequence.pending,
                                  answer->base + answer->n_submitted - 1, 1);
@@ -72,10 +72,10 @@ bool gi_answer_go_on(struct gi_answer *answer)
 
 //-- chains --------------------------------------------------------------------------------------
 
-static bool reserve_box(const struct gi_answer *answer)
+static bool reserve_box(struct gi_answer *answer)
 {
     return gi_time_box_reserve(&answer->session->runner.box,
-                               answer->session->model->device->programs, answer->err);
+                               answer->session->model->device->programs, &answer->err);
 }
 
 // Begins to submit n_steps from n_past on, starting with the answer's next step. Steps that are
@@ -118,12 +118,12 @@ bool gi_answer_find_executors(struct gi_answer *answer)
 {
     struct glinfer_session *session = answer->session;
     if (gi_adjust_is_masked(answer)) {
-        answer->logits = gi_step_executors_find_logits(session, answer->err);
+        answer->logits = gi_step_executors_find_logits(session, &answer->err);
         answer->step = answer->logits ? gi_tables_find(&session->tables,
-                                                       GI_LIST_CHOICE + answer->end, answer->err)
+                                                       GI_LIST_CHOICE + answer->end, &answer->err)
                                       : NULL;
     } else {
-        answer->step = gi_step_executors_find(session, answer->end, answer->err);
+        answer->step = gi_step_executors_find(session, answer->end, &answer->err);
     }
     return answer->step != NULL;
 }
@@ -188,14 +188,14 @@ void gi_answer_rest(struct gi_answer *answer, uint64_t busy_ns)
 static bool report_prompt(struct gi_answer *answer, uint32_t done, uint32_t total)
 {
     const struct glinfer_generate_params *params = &answer->params;
-    answer->event.kind = GLINFER_EVENT_PROMPT;
-    answer->event.done = done;
-    answer->event.total = total;
+    answer->delivery.event.kind = GLINFER_EVENT_PROMPT;
+    answer->delivery.event.done = done;
+    answer->delivery.event.total = total;
     if (params->progress &&
         !params->progress(params->progress_user, GLINFER_PHASE_PROMPT, done, total)) {
-        return gi_error_set(answer->err, GLINFER_STATUS_CANCELLED, "the answer was cancelled");
+        return gi_error_set(&answer->err, GLINFER_STATUS_CANCELLED, "the answer was cancelled");
     }
-    return gi_session_check_cancel(answer->session, "the answer", answer->err);
+    return gi_session_check_cancel(answer->session, "the answer", &answer->err);
 }
 
 // Begins to submit tokens whose results are not read: a batch, or a step of a lost cache. An
@@ -217,10 +217,10 @@ static bool submit_batch(struct gi_answer *answer, const uint32_t *tokens, uint3
                          uint32_t count)
 {
     struct glinfer_session *session = answer->session;
-    struct gi_executor *executor = gi_tables_prompt(&session->tables, count, answer->err);
+    struct gi_executor *executor = gi_tables_prompt(&session->tables, count, &answer->err);
     return executor &&
            gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS], tokens,
-                          count * sizeof(tokens[0]), answer->err) &&
+                          count * sizeof(tokens[0]), &answer->err) &&
            gi_answer_write_state(answer, tokens[count - 1], n_past, count) &&
            submit_unread(answer, executor, n_past, count);
 }
@@ -229,21 +229,22 @@ static bool submit_batch(struct gi_answer *answer, const uint32_t *tokens, uint3
 static bool end_batch(struct gi_answer *answer)
 {
     struct glinfer_session *session = answer->session;
-    const uint32_t done = answer->n_processed, count = answer->open.n_tokens;
+    const uint32_t done = answer->prompt.n_processed, count = answer->open.n_tokens;
     if (answer->state == GI_ANSWER_REBUILDS) { // its tokens are already recorded
         answer->n_rebuilt += count;
         return report_prompt(answer, answer->n_rebuilt, session->sequence.n_past);
     }
-    gi_sequence_note_batch(&session->sequence, answer->open.n_past, answer->tokens + done, count);
+    gi_sequence_note_batch(&session->sequence, answer->open.n_past, answer->prompt.tokens + done,
+                           count);
     session->has_batch = true;
-    answer->n_processed += count;
+    answer->prompt.n_processed += count;
     if (session->gpu_duty < 100) {
-        if (!gi_runner_wait(&session->runner, answer->err)) {
+        if (!gi_runner_wait(&session->runner, &answer->err)) {
             return false;
         }
         gi_answer_rest(answer, gi_clock_ns() - answer->open.begin_ns);
     }
-    return report_prompt(answer, answer->n_processed, answer->n_prompt);
+    return report_prompt(answer, answer->prompt.n_processed, answer->prompt.n_tokens);
 }
 
 // Ends the submission of a step's logits and flushes it, so that the GPU begins at once.
@@ -252,7 +253,7 @@ static bool end_logits(struct gi_answer *answer)
     struct glinfer_session *session = answer->session;
     answer->logits_ns = answer->open.begin_ns;
     if (answer->open.is_boxed && !gi_answer_is_stepped(answer)) {
-        return gi_time_box_close(&session->runner.box, answer->err);
+        return gi_time_box_close(&session->runner.box, &answer->err);
     }
     gi_gpu_flush(gi_session_gpu(session));
     return true;
@@ -263,8 +264,8 @@ static bool end_logits(struct gi_answer *answer)
 static uint32_t count_state(const struct gi_answer *answer)
 {
     const struct gi_open_chain *open = &answer->open;
-    const bool is_prompt_end =
-        !open->is_batch && !open->is_logits && answer->n_submitted == 0 && answer->n_prompt != 1;
+    const bool is_prompt_end = !open->is_batch && !open->is_logits && answer->n_submitted == 0 &&
+                               answer->prompt.n_tokens != 1;
     return is_prompt_end ? answer->base
                          : open->n_past + (open->is_batch ? open->n_tokens : open->n_steps);
 }
@@ -288,9 +289,9 @@ bool gi_answer_submit_open(struct gi_answer *answer)
     sequence->n_state = GI_NO_STATE;
     if ((open->is_boxed && !reserve_box(answer)) ||
         !(open->is_batch || open->is_logits
-              ? gi_runner_run(runner, open->executor, &chain, answer->err)
+              ? gi_runner_run(runner, open->executor, &chain, &answer->err)
               : gi_runner_submit(runner, open->executor, &chain, answer->n_submitted,
-                                 answer->err))) {
+                                 &answer->err))) {
         return false;
     }
     if (open->cursor.is_paused) {
@@ -302,7 +303,7 @@ bool gi_answer_submit_open(struct gi_answer *answer)
     const bool is_draft = gi_speculation_advance(answer);
     if (open->is_batch) {
         return is_draft ||
-               ((gi_answer_is_stepped(answer) || gi_time_box_close(&runner->box, answer->err)) &&
+               ((gi_answer_is_stepped(answer) || gi_time_box_close(&runner->box, &answer->err)) &&
                 end_batch(answer));
     }
     if (open->is_logits) {
@@ -323,7 +324,7 @@ static bool repeat_step(struct gi_answer *answer, uint32_t n_past)
 {
     struct glinfer_session *session = answer->session;
     struct gi_executor *step =
-        gi_tables_find(&session->tables, GI_LIST_STEP + answer->end, answer->err);
+        gi_tables_find(&session->tables, GI_LIST_STEP + answer->end, &answer->err);
     return step && gi_answer_write_state(answer, session->sequence.tokens[n_past], n_past, 1) &&
            submit_unread(answer, step, n_past, 1);
 }
@@ -346,7 +347,7 @@ static bool use_cache(struct gi_answer *answer)
     answer->state = GI_ANSWER_DECODES;
     if (answer->n_shifts > 0) {
         count_anew(answer);
-    } else if (answer->tokens) {
+    } else if (answer->prompt.tokens) {
         return true;
     }
     return gi_answer_go_on(answer);
@@ -358,7 +359,7 @@ bool gi_answer_submit_rebuild(struct gi_answer *answer)
     const uint32_t done = answer->n_rebuilt;
     if (done >= sequence->n_past) {
         return (gi_answer_is_stepped(answer) ||
-                gi_runner_wait(&answer->session->runner, answer->err)) &&
+                gi_runner_wait(&answer->session->runner, &answer->err)) &&
                use_cache(answer);
     }
     if (!reserve_box(answer)) {
@@ -389,9 +390,9 @@ bool gi_answer_rebuild(struct gi_answer *answer)
 static bool submit_next_batch(struct gi_answer *answer)
 {
     struct glinfer_session *session = answer->session;
-    const uint32_t done = answer->n_processed, n_left = answer->n_prompt - done;
+    const uint32_t done = answer->prompt.n_processed, n_left = answer->prompt.n_tokens - done;
     const uint32_t n_past = session->sequence.n_past + done;
-    const struct gi_executor *executor = gi_tables_prompt(&session->tables, n_left, answer->err);
+    const struct gi_executor *executor = gi_tables_prompt(&session->tables, n_left, &answer->err);
     if (!executor || !reserve_box(answer)) {
         return false;
     }
@@ -402,7 +403,7 @@ static bool submit_next_batch(struct gi_answer *answer)
         gi_cache_keep_states(&session->sequence, &session->model->hparams, gi_session_gpu(session),
                              n_past);
     }
-    return submit_batch(answer, answer->tokens + done, n_past, count);
+    return submit_batch(answer, answer->prompt.tokens + done, n_past, count);
 }
 
 // The last row of the last batch gives the first token. A prompt of one token is a decode step.
@@ -411,17 +412,17 @@ bool gi_answer_submit_prompt(struct gi_answer *answer)
     struct glinfer_session *session = answer->session;
     struct gi_tables *tables = &session->tables;
     const uint32_t n_past = session->sequence.n_past;
-    if (answer->n_prompt == 1) {
-        gi_sequence_note_step(&session->sequence, n_past, answer->tokens[0]);
-        return gi_answer_write_state(answer, answer->tokens[0], n_past, 1) &&
+    if (answer->prompt.n_tokens == 1) {
+        gi_sequence_note_step(&session->sequence, n_past, answer->prompt.tokens[0]);
+        return gi_answer_write_state(answer, answer->prompt.tokens[0], n_past, 1) &&
                gi_adjust_write_mask(answer) &&
-               submit(answer, gi_tables_find(tables, GI_LIST_STEP + answer->end, answer->err),
+               submit(answer, gi_tables_find(tables, GI_LIST_STEP + answer->end, &answer->err),
                       n_past, 1, true);
     }
-    return answer->n_processed < answer->n_prompt
+    return answer->prompt.n_processed < answer->prompt.n_tokens
                ? submit_next_batch(answer)
                : gi_adjust_write_mask(answer) &&
                      submit(answer,
-                            gi_tables_find(tables, GI_LIST_PROMPT_END + answer->end, answer->err),
+                            gi_tables_find(tables, GI_LIST_PROMPT_END + answer->end, &answer->err),
                             n_past, 1, true);
 }

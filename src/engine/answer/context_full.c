@@ -7,7 +7,7 @@ size_t gi_answer_prompt_size(const struct gi_answer *answer)
     const struct glinfer_generate_params *params = &answer->params;
     const bool may_shift = params->context_full == GLINFER_CONTEXT_FULL_SHIFT &&
                            answer->max_steps < (uint32_t)params->n_predict;
-    return may_shift ? 0 : answer->n_prompt;
+    return may_shift ? 0 : answer->prompt.n_tokens;
 }
 
 void gi_answer_reach_limit(struct gi_answer *answer)
@@ -23,14 +23,14 @@ void gi_answer_reach_limit(struct gi_answer *answer)
 }
 
 // Cuts the tokens from `at` on into batches as a prompt would have them.
-static bool plan_batches(const struct gi_answer *answer, uint32_t at)
+static bool plan_batches(struct gi_answer *answer, uint32_t at)
 {
     struct glinfer_session *session = answer->session;
     struct gi_sequence *sequence = &session->sequence;
     for (uint32_t count; at < sequence->n_past; at += count) {
         const uint32_t n_left = sequence->n_past - at;
         const struct gi_executor *executor =
-            gi_tables_prompt(&session->tables, n_left, answer->err);
+            gi_tables_prompt(&session->tables, n_left, &answer->err);
         if (!executor) {
             return false;
         }
@@ -43,24 +43,24 @@ static bool plan_batches(const struct gi_answer *answer, uint32_t at)
 
 bool gi_answer_make_room(struct gi_answer *answer)
 {
-    const struct glinfer_generate_params *params = &answer->params;
+    struct glinfer_generate_params *params = &answer->params;
     struct gi_sequence *sequence = &answer->session->sequence;
     if (params->context_full == GLINFER_CONTEXT_FULL_ERROR) {
-        return gi_error_set(answer->err, GLINFER_STATUS_CONTEXT_FULL,
+        return gi_error_set(&answer->err, GLINFER_STATUS_CONTEXT_FULL,
                             "the context of %u tokens is full after %u tokens of the answer: ask "
                             "for a larger context",
                             sequence->n_ctx, answer->stats.predicted_n);
     }
-    if (answer->n_shifts == 0) {
-        answer->n_keep = params->n_keep < 0 ? answer->base : (uint32_t)params->n_keep;
+    if (params->n_keep < 0) {
+        params->n_keep = (int32_t)answer->base; // which a shift changes
     }
-    const uint32_t n_past = sequence->n_past;
-    const uint32_t n_drop = n_past > answer->n_keep ? (n_past - answer->n_keep) / 2 : 0;
+    const uint32_t n_past = sequence->n_past, n_keep = (uint32_t)params->n_keep;
+    const uint32_t n_drop = n_past > n_keep ? (n_past - n_keep) / 2 : 0;
     if (n_drop == 0) {
         gi_answer_finish(answer, GLINFER_STOP_CONTEXT);
         return true;
     }
-    gi_sequence_shift(sequence, answer->n_keep, n_drop);
+    gi_sequence_shift(sequence, n_keep, n_drop);
     answer->n_shifts++;
-    return plan_batches(answer, answer->n_keep) && gi_answer_rebuild(answer);
+    return plan_batches(answer, n_keep) && gi_answer_rebuild(answer);
 }

@@ -17,9 +17,9 @@ struct gi_host_sample {
 };
 
 // Begins a text of the grammar, if there is one, and sampling on the host if the parameters require
-// it. The text so far is that of the session followed by tokens[0..answer->n_prompt); if tokens is
-// NULL, the broken answer resumes. The context is entered. Fails with NO_MEMORY, DRIVER.
-bool gi_host_sample_begin(struct gi_answer *answer, const uint32_t *tokens);
+// it. The text so far is that of the session and the prompt. The context is entered. Fails with
+// NO_MEMORY, DRIVER.
+bool gi_host_sample_begin(struct gi_answer *answer);
 // Ends sampling on the host. An answer with is_done is never resumed. Makes no GL calls, so the
 // host's context may be current.
 void gi_host_sample_end(struct gi_answer *answer, bool is_done);

@@ -96,13 +96,13 @@ bool gi_joint_run_prepare(struct gi_answer *answer)
         return true;
     }
     const uint32_t own = bit_of(answer);
-    bool ok = open_run(group, answer->err) &&
-              gi_joint_tables_prepare(&group->joint, own, answer->end, answer->err);
+    bool ok = open_run(group, &answer->err) &&
+              gi_joint_tables_prepare(&group->joint, own, answer->end, &answer->err);
     // The end of any set of answers is that of one of its pairs.
     for (uint32_t i = 0; ok && i < group->n_slots; i++) {
         const struct gi_answer *other = find_answer(group, i);
         ok = !other || gi_joint_tables_prepare(&group->joint, own | 1u << i,
-                                               gi_joint_end(other->end, answer->end), answer->err);
+                                               gi_joint_end(other->end, answer->end), &answer->err);
     }
     return ok;
 }
@@ -255,7 +255,7 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_answer *tu
     struct gi_runner *runner = &joint->runner;
     joint->place.live = set;
     gi_joint_tables_renew(&group->joint); // nothing is being submitted
-    joint->executor = gi_joint_tables_step(&group->joint, set, choose_end(group, set), turn->err);
+    joint->executor = gi_joint_tables_step(&group->joint, set, choose_end(group, set), &turn->err);
     if (!joint->executor) {
         return group->joint.is_refused;
     }
@@ -277,13 +277,13 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_answer *tu
         gi_runner_set_budget(runner, budget_ns < runner->budget_ns ? budget_ns : runner->budget_ns);
         answer->session->runner.last = NULL; // invalidates its single-sequence step_state
         ok = gi_answer_write_input(answer);
-        turn->failure = ok ? turn->failure : answer->failure;
+        turn->err = ok ? turn->err : answer->err;
     }
     joint->n_steps = choose_length(joint);
     joint->is_boxed = runner->step_ns == 0 || runner->step_ns > runner->budget_ns;
     joint->begin_ns = gi_clock_ns();
     joint->cursor = (struct gi_replay_cursor){0};
-    return ok && gi_time_box_reserve(&runner->box, group->model->device->programs, turn->err);
+    return ok && gi_time_box_reserve(&runner->box, group->model->device->programs, &turn->err);
 }
 
 // Records a submitted chain, and requests the logits of answers whose tokens the host chooses.
@@ -316,8 +316,8 @@ static bool submit_open(struct gi_joint_run *joint, struct gi_answer *answer)
                                    .cursor = &joint->cursor,
                                    .joint = &joint->place};
     gi_gpu_watch(gpu, NULL); // one answer's cancellation must not stop the others
-    const bool ok = write_rows(joint, answer->err) &&
-                    gi_runner_submit(runner, joint->executor, &chain, 0, answer->err);
+    const bool ok = write_rows(joint, &answer->err) &&
+                    gi_runner_submit(runner, joint->executor, &chain, 0, &answer->err);
     gi_gpu_watch(gpu, &answer->session->is_cancelled);
     if (ok && !joint->cursor.is_paused) {
         book(joint);
@@ -332,7 +332,7 @@ static bool fail_all(struct gi_joint_run *joint, const struct gi_answer *answer)
     for (uint32_t i = 0; i < joint->group->n_slots; i++) {
         struct gi_answer *other = find_answer(joint->group, i);
         if (other && !gi_answer_is_finished(other) && (joint->place.live >> i & 1)) {
-            other->failure = answer->failure;
+            other->err = answer->err;
             other->has_failed = true;
         }
     }
@@ -360,7 +360,7 @@ void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t b
 static bool look(struct gi_joint_run *joint, struct gi_answer *answer)
 {
     bool is_done = false;
-    if (!gi_runner_poll(&joint->runner, &is_done, answer->err)) {
+    if (!gi_runner_poll(&joint->runner, &is_done, &answer->err)) {
         return false;
     }
     answer->is_waiting = !is_done;
@@ -368,7 +368,7 @@ static bool look(struct gi_joint_run *joint, struct gi_answer *answer)
         joint->times.polled_ns = gi_clock_ns();
         return true;
     }
-    if (!gi_runner_take(&joint->runner, &joint->landing, answer->err)) {
+    if (!gi_runner_take(&joint->runner, &joint->landing, &answer->err)) {
         return false;
     }
     const struct gi_landing *landing = &joint->landing;

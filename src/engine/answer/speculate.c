@@ -29,7 +29,7 @@ bool gi_speculation_begin(struct gi_answer *answer)
                      session->tables.n_batch);
         return true;
     }
-    if (!gi_verifier_prepare(session, params, answer->end, answer->err)) {
+    if (!gi_verifier_prepare(session, params, answer->end, &answer->err)) {
         return false;
     }
     if (!session->verifier || !session->verifier->choices[answer->end]) {
@@ -91,9 +91,9 @@ static bool write_batch(struct gi_answer *answer)
         }
     }
     return gi_runner_fill(&session->runner, &session->tables.ranges[GI_SESSION_TOKENS], tokens,
-                          n_rows * sizeof(tokens[0]), answer->err) &&
+                          n_rows * sizeof(tokens[0]), &answer->err) &&
            gi_runner_fill(&session->runner, &session->verifier->states.range, states,
-                          (uint64_t)n_rows * GI_STEP_STATE_STRIDE, answer->err) &&
+                          (uint64_t)n_rows * GI_STEP_STATE_STRIDE, &answer->err) &&
            gi_answer_write_state(answer, 0, n_past, n_rows);
 }
 
@@ -103,7 +103,7 @@ static struct gi_executor *find_executor(struct gi_answer *answer)
     const struct gi_speculation *own = &answer->speculation;
     switch (own->phase) {
     case GI_SPECULATION_BATCH:
-        return gi_tables_prompt(&session->tables, own->n_draft + 1, answer->err);
+        return gi_tables_prompt(&session->tables, own->n_draft + 1, &answer->err);
     case GI_SPECULATION_LOGITS:
         return session->verifier->rows;
     default:

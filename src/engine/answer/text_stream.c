@@ -1,5 +1,7 @@
 #include "engine/answer/text_stream.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,19 +10,27 @@ bool gi_text_stream_init(struct gi_text_stream *stream, const char *const *stop,
 {
     size_t longest = 0;
     memset(stream, 0, sizeof(*stream));
-    for (size_t i = 0; i < n_stop; i++) {
-        const size_t size = strlen(stop[i]);
+    stream->stop = gi_array_zeroed(n_stop + 1, sizeof(*stream->stop), "stop strings", err);
+    for (; stream->stop && stream->n_stop < n_stop; stream->n_stop++) {
+        const size_t size = strlen(stop[stream->n_stop]);
+        stream->stop[stream->n_stop] = strdup(stop[stream->n_stop]);
+        if (!stream->stop[stream->n_stop]) {
+            return gi_error_no_memory(err, size, "stop strings");
+        }
         longest = size > longest ? size : longest;
     }
-    stream->stop = stop;
-    stream->n_stop = n_stop;
     stream->capacity = longest + 3 * (max_token + 8);
     stream->text = malloc(stream->capacity);
-    return stream->text || gi_error_no_memory(err, stream->capacity, "streamed text");
+    return stream->stop &&
+           (stream->text || gi_error_no_memory(err, stream->capacity, "streamed text"));
 }
 
 void gi_text_stream_finish(struct gi_text_stream *stream)
 {
+    for (size_t i = 0; i < stream->n_stop; i++) {
+        free(stream->stop[i]);
+    }
+    free(stream->stop);
     free(stream->text);
     memset(stream, 0, sizeof(*stream));
 }

@@ -11,13 +11,14 @@ struct gi_text_stream {
     size_t capacity; // bytes
     size_t n_held;   // bytes at the start of text that are held back
     size_t n_released;
-    const char *const *stop; // n_stop, borrowed
+    char **stop; // (n_stop) owned
     size_t n_stop;
     bool is_stopped;   // a stop string came
     size_t stop_index; // which one
 };
 
-// max_token is the largest number of bytes that one push brings. Fails with NO_MEMORY.
+// Copies the n_stop stop strings. max_token is the largest number of bytes that one push brings.
+// Fails with NO_MEMORY; the stream must be finished then, too.
 bool gi_text_stream_init(struct gi_text_stream *stream, const char *const *stop, size_t n_stop,
                          size_t max_token, struct glinfer_error *err);
 void gi_text_stream_finish(struct gi_text_stream *stream);

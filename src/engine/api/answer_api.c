@@ -48,7 +48,7 @@ static bool can_begin(const struct glinfer_session *session, struct glinfer_erro
 static void pass_failure(const struct gi_answer *answer, bool ok, struct glinfer_error *err)
 {
     if (!ok && err) {
-        *err = answer->failure;
+        *err = answer->err;
     }
 }
 
@@ -168,13 +168,12 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns)
 {
     struct gi_answer *answer = session->answer;
     bool ok = true;
-    answer->event.kind = GLINFER_EVENT_NONE;
     if (answer->state == GI_ANSWER_IS_OVER) {
         gi_answer_fill_stats(answer);
         gi_step_executors_request(session, gi_answer_step_kind(answer));
         session->stats = answer->stats;
-        answer->event.kind = GLINFER_EVENT_END;
-        answer->event.stats = &session->stats;
+        answer->delivery.event.kind = GLINFER_EVENT_END;
+        answer->delivery.event.stats = &session->stats;
         return true;
     }
     session->runner.box.pause_ns = until_ns;
@@ -184,8 +183,9 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns)
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
     do {
         ok = gi_answer_advance(answer);
-    } while (ok && answer->state != GI_ANSWER_IS_OVER && answer->event.kind == GLINFER_EVENT_NONE &&
-             !answer->is_waiting && (gi_clock_ns() < until_ns || answer->next < answer->n_live));
+    } while (ok && answer->state != GI_ANSWER_IS_OVER &&
+             answer->delivery.event.kind == GLINFER_EVENT_NONE && !answer->is_waiting &&
+             (gi_clock_ns() < until_ns || answer->next < answer->n_live));
     gi_gpu_watch(gi_session_gpu(session), NULL);
     session->runner.box.pause_ns = 0;
     gi_joint_run_set_pause(session, 0);
@@ -235,8 +235,8 @@ static bool take_turns(struct glinfer_device *device, uint64_t until_ns,
         // An answer that its callback destroyed ends with this call; its token is dropped.
         const bool is_gone = session->is_doomed || session->is_ending;
         n_waiting = answer->is_waiting ? n_waiting + 1 : 0;
-        is_over = !ok || is_gone || answer->event.kind == GLINFER_EVENT_END;
-        *event = ok && !is_gone ? answer->event : (struct glinfer_event){0};
+        is_over = !ok || is_gone || answer->delivery.event.kind == GLINFER_EVENT_END;
+        *event = ok && !is_gone ? answer->delivery.event : (struct glinfer_event){0};
         event->session = (!ok && !is_gone) || event->kind != GLINFER_EVENT_NONE ? session : NULL;
         if (!ok && event->session) {
             gi_answer_fill_stats(session->answer);
