@@ -1,14 +1,14 @@
-// The activations of feed-forward networks.
+// The activations of feed-forward networks, numbered as in glsl/norm/activation.glsl. CLAMPED is
+// SwiGLU with clamped factors, as in gpt-oss; XIELU has parameters of the layer.
 #pragma once
 
-enum gi_activation { // glsl/norm/activation.glsl has the same numbers
-    GI_ACTIVATION_SILU,
-    GI_ACTIVATION_GELU_TANH,
-    GI_ACTIVATION_RELU_SQUARED,
-    GI_ACTIVATION_CLAMPED, // SwiGLU with clamped factors, as in gpt-oss
-    GI_ACTIVATION_RELU,
-    GI_ACTIVATION_XIELU, // with parameters of the layer
-    GI_ACTIVATION_GELU_ERF,
+#define GI_ACTIVATION_MAP(X)                                                                       \
+    X(SILU) X(GELU_TANH) X(RELU_SQUARED) X(CLAMPED) X(RELU) X(XIELU) X(GELU_ERF)
+
+enum gi_activation {
+#define GI_ACTIVATION_ENUM(name) GI_ACTIVATION_##name,
+    GI_ACTIVATION_MAP(GI_ACTIVATION_ENUM)
+#undef GI_ACTIVATION_ENUM
 };
 
 struct gi_xielu {

@@ -4,16 +4,12 @@
 enum layout { WHOLE, IN_PARTS, APART, APART_PARTS };
 static const char *const layouts[] = {"whole", "in parts", "apart", "apart in parts"};
 static const char *const inputs[] = {"residual", "residual, bias", "norm", "norm, bias"};
-static const char *const activations[] = {"silu", "gelu",  "relu squared", "clamped",
-                                          "relu", "xielu", "gelu erf"};
 
-// Networks of two activations have no gate.
 static uint64_t record_gemv_glu(struct kt_run *run, const uint32_t *v)
 {
     const uint32_t n_ff = v[2], n_embd = v[3], layout = v[4];
     const enum gi_activation activation = (enum gi_activation)v[5];
-    const bool is_ungated =
-        activation == GI_ACTIVATION_RELU_SQUARED || activation == GI_ACTIVATION_XIELU;
+    const bool is_ungated = kt_is_ungated(activation);
     const bool is_split = layout >= APART && !is_ungated;
     const struct gi_activation_rule rule = kt_activation(activation);
     const struct gi_stream stream = kt_gemv_stream(run, n_embd, 0);
@@ -43,7 +39,7 @@ static const struct kt_axis glu_axes[] = {KT_GEMV_TYPES,
                                           KT_NUMBERS("gates", 8, 36, 40, 136),
                                           KT_NUMBERS("columns", 32, 96, 352, 2048),
                                           KT_NAMED("layout", 4, layouts),
-                                          KT_NAMED("activation", 7, activations),
+                                          KT_ALL_ACTIVATIONS,
                                           KT_NAMED("input", 4, inputs)};
 KT_DESCRIBE(gemv_glu, glu_axes);
 
@@ -55,7 +51,7 @@ static const struct kt_axis half_axes[] = {
     KT_NUMBERS("gates", 36, 96, 232),
     KT_NUMBERS("columns", 2048, 2304, 3072),
     KT_NAMED("layout", 2, layouts),
-    KT_NAMED("activation", 2, activations),
+    KT_CHOICES("activation", kt_activation_name, GI_ACTIVATION_SILU, GI_ACTIVATION_GELU_TANH),
     KT_NAMED("input", 4, inputs),
 };
 KT_DESCRIBE(gemv_glu_half, half_axes);

@@ -118,16 +118,12 @@ KT_DESCRIBE(post_norm, post_axes);
 
 enum glu_form { GLU_WHOLE, GLU_PARTS, GLU_APART, GLU_HALF, GLU_HALF_PARTS, N_GLU_FORM };
 static const char *const glu_forms[] = {"whole", "in parts", "apart", "f16", "f16 in parts"};
-static const char *const activation_names[] = {"silu", "gelu",  "relu squared", "clamped",
-                                               "relu", "xielu", "gelu erf"};
 
-// Sets the rows of the parts of a gate_up weight, all that glu reads. Networks of two activations
-// have no gate.
+// Sets the rows of the parts of a gate_up weight, all that glu reads.
 static struct gi_weight gate_up_weight(uint32_t n_ff, enum glu_form form,
                                        enum gi_activation activation)
 {
-    const bool is_ungated =
-        activation == GI_ACTIVATION_RELU_SQUARED || activation == GI_ACTIVATION_XIELU;
+    const bool is_ungated = kt_is_ungated(activation);
     const bool is_split = form == GLU_APART && !is_ungated;
     struct gi_weight weight = {.name = "gate_up",
                                .n_rows = is_ungated ? (n_ff + 15) / 16 * 16
@@ -163,7 +159,7 @@ static uint64_t record_glu(struct kt_run *run, const uint32_t *v)
 }
 
 static const struct kt_axis glu_axes[] = {
-    KT_NAMED("activation", 7, activation_names), KT_NAMED("form", N_GLU_FORM, glu_forms),
+    KT_ALL_ACTIVATIONS, KT_NAMED("form", N_GLU_FORM, glu_forms),
     KT_NUMBERS("columns", 32, 100, 1536, 2052), KT_NUMBERS("tokens", 1, 7, 33, 190)};
 KT_DESCRIBE(glu, glu_axes);
 
