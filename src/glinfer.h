@@ -210,6 +210,7 @@ struct glinfer_device_info {
     char quirks[160];        // quirks set by the driver's name and by GLINFER_QUIRKS; or "none"
     char half_refusal[200];  // why models compute in f32, by the latest self-test; empty: no fault
                              // of 16-bit arithmetic is known
+    uint32_t max_batch;      // maximum number of prompt tokens in a batch of a session: 512 or more
 };
 
 // Calls each once for every device that could be opened or was refused, best first, and returns the
@@ -546,8 +547,8 @@ struct glinfer_session_params {
     size_t struct_size;
     uint32_t n_ctx; // context in tokens; 0: the smaller of the model's and 4096
     enum glinfer_cache_type type_k, type_v; // types of the KV cache
-    // Maximum number of prompt tokens in a batch, 1 to 512; 0: 512. An encoder processes a text in
-    // one batch: up to the context, which is also its default.
+    // Maximum number of prompt tokens in a batch, 1 to max_batch of the device; 0: max_batch. An
+    // encoder processes a text in one batch: up to the context, which is also its default.
     uint32_t n_batch;
     uint32_t chain_length; // decode steps in a submission, 1 to 256; 0: as many as max_batch_ms
                            // allows, fewer at the start of an answer

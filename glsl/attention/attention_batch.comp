@@ -15,7 +15,6 @@
 
 #define KEYS 64u
 #define CHUNK_QUADS 16u // of 64 elements
-#define QUAD_OF(lane) (lane)
 
 // Vec8s as the cache has them.
 #ifndef TALL

@@ -92,3 +92,21 @@ float cap_score(float score)
     return score;
 #endif
 }
+
+#ifdef MASKS_TILES
+// Returns the scores of four keys of a token, which sees n_seen keys up to its own, masked but for
+// those that it sees. Needs attention/softmax.glsl.
+vec4 mask_scores(vec4 score, uint head, uint n_seen, uvec4 keys)
+{
+    score = vec4(cap_score(score.x), cap_score(score.y), cap_score(score.z), cap_score(score.w));
+#if ALIBI
+    score -= vec4(alibi_bias(head, n_seen, keys.x), alibi_bias(head, n_seen, keys.y),
+                  alibi_bias(head, n_seen, keys.z), alibi_bias(head, n_seen, keys.w));
+#endif
+    score = mix(vec4(MASKED), score, lessThan(keys, uvec4(end_seen(n_seen))));
+#if WINDOW
+    score = mix(score, vec4(MASKED), lessThan(keys, uvec4(first_seen(n_seen))));
+#endif
+    return score;
+}
+#endif

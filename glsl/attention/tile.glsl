@@ -1,4 +1,4 @@
-// Attention of a prompt's batch by tiles, the core of attention_batch.comp and attention_half.comp:
+// Attention of a prompt's batch by tiles, the core of attention_batch.comp:
 // token m, at position n_past + m, over the keys 0..n_past + m, with AFTER also over later keys.
 //   out[m, h] = sum over j of softmax_j(scale * q[m, h] . k[g, j]) v[g, j]
 //   with g = h * n_kv_head / n_head
@@ -18,7 +18,7 @@
 // over a tile have a bound that they do not know, a chunk is loaded when it is stored, and values
 // derived from an invocation's number are computed again for each tile, and after its scores.
 //
-// A kernel defines KEYS, HALF, QUAD_OF(lane), and before this file the structs Stage (a chunk
+// A kernel defines KEYS, HALF, and before this file the structs Stage (a chunk
 // of k or v on its way to shared memory) and Scores (of a token and the invocation's keys of a
 // tile).
 #ifndef TALL
@@ -57,14 +57,15 @@ layout(std430, binding = 1) restrict readonly buffer Q { vec4 q[]; };
 
 #include "params/attention.glsl"
 #include "lib/first_group.glsl"
-#include "attention/score_rule.glsl"
+#define MASKS_TILES
 #include "attention/softmax.glsl"
+#include "attention/score_rule.glsl"
 
 // An invocation owns tokens token and token + 1 of the group's, lane `lane` of their keys, and
-// quad `quad` of every chunk.
+// quad `lane` of every chunk.
 struct Share {
     uint head, kv_head, first_token, n_key; // n_key: keys that the last token sees
-    uint id, token, lane, quad;             // id: the invocation's number
+    uint id, token, lane;                   // id: the invocation's number
 };
 
 //-- what a kernel defines -------------------------------------------------------------------------
@@ -100,17 +101,7 @@ vec4 get_quad(uint token, uint quad);
 // Returns the scores of four keys of a token, masked but for those that it sees.
 vec4 mask_scores(Share share, vec4 score, uint token, uvec4 keys)
 {
-    uint n_seen = state.n_past + share.first_token + token + 1u;
-    score = vec4(cap_score(score.x), cap_score(score.y), cap_score(score.z), cap_score(score.w));
-#if ALIBI
-    score -= vec4(alibi_bias(share.head, n_seen, keys.x), alibi_bias(share.head, n_seen, keys.y),
-                  alibi_bias(share.head, n_seen, keys.z), alibi_bias(share.head, n_seen, keys.w));
-#endif
-    score = mix(vec4(MASKED), score, lessThan(keys, uvec4(end_seen(n_seen))));
-#if WINDOW
-    score = mix(score, vec4(MASKED), lessThan(keys, uvec4(first_seen(n_seen))));
-#endif
-    return score;
+    return mask_scores(score, share.head, state.n_past + share.first_token + token + 1u, keys);
 }
 
 // Returns true if all tokens of the group see all keys of a tile and no rule changes their scores.
@@ -146,8 +137,8 @@ void write_chunk(Share share, uint chunk, vec4 first, vec4 second)
 {
     uint id = gl_LocalInvocationID.x, word = id % 8u, row = share.first_token + id / 8u;
     group_barrier();
-    set_quad(share.token, share.quad, first);
-    set_quad(share.token + 1u, share.quad, second);
+    set_quad(share.token, share.lane, first);
+    set_quad(share.token + 1u, share.lane, second);
     group_barrier();
     vec4 a = get_quad(id / 8u, 2u * word), b = get_quad(id / 8u, 2u * word + 1u);
     float largest = largest_of_eight(largest_of_word(a, b));
@@ -159,7 +150,7 @@ void write_chunk(Share share, uint chunk, vec4 first, vec4 second)
 #else
 void write_token(Share share, uint token, uint chunk, vec4 value)
 {
-    uint row = share.first_token + token, quad = 16u * chunk + share.quad;
+    uint row = share.first_token + token, quad = 16u * chunk + share.lane;
     if (row < state.n_tokens && quad < N_QUAD) {
         result[row * (params.out_stride / 4u) + share.head * N_QUAD + quad] = value;
     }
@@ -181,7 +172,6 @@ void place(inout Share share, uint id)
     share.id = id;
     share.token = 2u * (lane / 8u + warp / 2u * 4u);
     share.lane = lane % 8u + warp % 2u * 8u;
-    share.quad = QUAD_OF(share.lane);
 }
 
 Share make_share(uint head)

@@ -56,7 +56,7 @@ static void inspect(const struct gi_gguf *gguf, const struct gi_tower *tower,
     check_error(is_planned, &err);
     if (is_planned) {
         gi_model_info_plan(&info, &plan, &params, limits.alignment,
-                           tokenizer ? gi_tokenizer_size(tokenizer) : 0);
+                           tokenizer ? gi_tokenizer_size(tokenizer) : 0, 0);
         gi_model_plan_finish(&plan);
     }
 }

@@ -241,7 +241,8 @@ static bool run_session(struct bench *bench, int64_t n_ubatch, int64_t type_k, i
 {
     struct cli_session_flags *flags = &bench->settings->session;
     struct cli_bench_result *result = &bench->result;
-    flags->n_batch = n_ubatch == 0 || n_ubatch > 512 ? 512 : n_ubatch;
+    const int64_t most = bench->session.device_info.max_batch;
+    flags->n_batch = n_ubatch == 0 || n_ubatch > most ? most : n_ubatch;
     flags->type_k = (int)type_k;
     flags->type_v = (int)type_v;
     result->n_ubatch = (uint32_t)flags->n_batch;
@@ -339,7 +340,7 @@ static void begin_printers(struct bench *bench)
 {
     const struct cli_bench_settings *s = bench->settings;
     const struct cli_bench_printer columns = {
-        .has_ubatch = s->n_ubatch.count > 1 || s->n_ubatch.items[0] != 512,
+        .has_ubatch = s->n_ubatch.count > 1 || s->n_ubatch.items[0] != 0,
         .has_type_k = s->types_k.count > 1 || s->types_k.items[0] != GLINFER_CACHE_F16,
         .has_type_v = s->types_v.count > 1 || s->types_v.items[0] != GLINFER_CACHE_F16,
         .has_ms = bench->has_speech,

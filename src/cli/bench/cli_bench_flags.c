@@ -152,7 +152,7 @@ static const struct cli_flag flags[] = {
                "measure the first run too: it compiles and wakes the GPU"),
     CLI_HEADING("Ways of running"),
     CLI_CUSTOM(n_ubatch, cli_list_parse, "-ub, --ubatch-size", "N",
-               "prompt tokens processed together, default and at most 512"),
+               "prompt tokens processed together; without it the most, which `glinfer info` tells"),
     CLI_CUSTOM(types_k, parse_types, "-ctk, --cache-type-k", "TYPE",
                "keys in the cache: f16 (default), f32, q8_0, q4_0"),
     CLI_CUSTOM(types_v, parse_types, "-ctv, --cache-type-v", "TYPE",
@@ -219,7 +219,7 @@ void cli_bench_fill(struct cli_bench_settings *settings)
     set_default(&settings->n_gen, 128);
     set_default(&settings->n_depth, 0);
     set_default(&settings->n_parallel, 1);
-    set_default(&settings->n_ubatch, 512);
+    set_default(&settings->n_ubatch, 0);
     set_default(&settings->types_k, GLINFER_CACHE_F16);
     set_default(&settings->types_v, GLINFER_CACHE_F16);
 }

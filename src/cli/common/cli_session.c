@@ -224,13 +224,14 @@ bool cli_session_load(struct cli_session *session)
 void cli_session_fill(struct cli_session *session, struct glinfer_session_params *params)
 {
     const struct cli_session_flags *flags = session->flags;
-    const bool is_cut = flags->n_batch > 512 && !session->info.is_encoder;
+    const bool is_cut =
+        flags->n_batch > session->device_info.max_batch && !session->info.is_encoder;
     glinfer_session_params_init(params);
     params->n_ctx = (uint32_t)flags->n_ctx;
     params->type_k = (enum glinfer_cache_type)flags->type_k;
     params->type_v = (enum glinfer_cache_type)flags->type_v;
     params->precision = (enum glinfer_precision)flags->precision;
-    params->n_batch = is_cut ? 512 : (uint32_t)flags->n_batch;
+    params->n_batch = is_cut ? session->device_info.max_batch : (uint32_t)flags->n_batch;
     params->chain_length = (uint32_t)flags->chain;
     params->max_batch_ms = (uint32_t)flags->max_batch_ms;
     params->gpu_duty = (uint32_t)flags->gpu_duty;

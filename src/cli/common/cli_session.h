@@ -86,7 +86,7 @@ struct cli_session_flags {
         CLI_UBATCH_FLAG
 #define CLI_UBATCH_FLAG                                                                            \
     CLI_INT(session.n_batch, 0, 1 << 24, "-ub, --ubatch-size", "N",                                \
-            "prompt tokens processed together, default and at most 512")
+            "prompt tokens processed together; without it the most, which `glinfer info` tells")
 
 // Reads a number of tokens, at least 1, or -1: no limit.
 bool cli_parse_predict(const char *text, void *field, char *why, size_t size);

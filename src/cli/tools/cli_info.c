@@ -149,6 +149,7 @@ static void print_usable(const struct glinfer_device_info *info, bool is_verbose
     printf("    work groups     %u invocations, %u bytes shared, %u in x\n", info->max_invocations,
            info->max_shared_size, info->max_group_count);
     print_dispatches(info);
+    printf("    prompt batches  up to %u tokens\n", info->max_batch);
     printf("    subgroups       %s\n", yes_no(info->has_subgroups));
     printf("    fast halves     %s%s%s\n", yes_no(info->has_fast_half),
            info->half_refusal[0] ? ", but models compute in f32: " : "", info->half_refusal);

@@ -112,6 +112,7 @@ static void fill_info(struct glinfer_device_info *info, const struct glinfer_dev
     info->max_group_count = limits->max_group_count[0];
     info->has_fast_half = limits->has_fast_half;
     info->dispatches = gi_step_executors_ways(gpu);
+    info->max_batch = gi_max_u32(gi_gpu_class(gpu)->max_batch, GI_MAX_BATCH);
     info->n_tuned = (uint32_t)gi_tuning_count(device->tuning);
     gi_quirks_print(gi_gpu_quirks(gpu), info->quirks, sizeof(info->quirks));
     fill_cache_refusal(info, device->cache_folder);

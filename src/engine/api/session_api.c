@@ -9,7 +9,8 @@
 static bool check_params(const struct glinfer_model *model,
                          const struct glinfer_session_params *params, struct glinfer_error *err)
 {
-    const bool is_long = params->n_batch > GI_MAX_BATCH && !model->hparams.is_encoder;
+    const uint32_t most = gi_max_u32(gi_gpu_class(model->device->gpu)->max_batch, GI_MAX_BATCH);
+    const bool is_long = params->n_batch > most && !model->hparams.is_encoder;
     if (!GI_CHECK(err, GI_ENUM(params->type_k, GLINFER_CACHE_Q4_0),
                   GI_ENUM(params->type_v, GLINFER_CACHE_Q4_0),
                   GI_ENUM(params->precision, GLINFER_PRECISION_F16))) {
@@ -18,7 +19,7 @@ static bool check_params(const struct glinfer_model *model,
     if (is_long || params->chain_length > GI_MAX_CHAIN) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "a batch of %u or a chain of %u is too long: %u and %u are the most",
-                            params->n_batch, params->chain_length, GI_MAX_BATCH, GI_MAX_CHAIN);
+                            params->n_batch, params->chain_length, most, GI_MAX_CHAIN);
     }
     if (params->gpu_duty > 100) {
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,

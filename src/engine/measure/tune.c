@@ -299,16 +299,20 @@ static bool keep(struct gi_tune *tune)
 // A batch of made-up tokens for the prompt's table, and all keys of an encoder.
 static bool write_inputs(struct gi_tune *tune)
 {
-    uint32_t tokens[GI_MAX_BATCH];
-    const uint32_t n_vocab = tune->session->model->hparams.n_vocab;
+    const uint32_t n = tune->session->tables.n_batch,
+                   n_vocab = tune->session->model->hparams.n_vocab;
     const struct gi_range *range = &tune->session->tables.ranges[GI_SESSION_TOKENS];
-    for (uint32_t i = 0; i < tune->session->tables.n_batch; i++) {
+    const struct glinfer_session *encoder = tune->session->encoder;
+    uint32_t *tokens = gi_array_zeroed(n, sizeof(*tokens), "tokens of a batch", tune->err);
+    for (uint32_t i = 0; tokens && i < n; i++) {
         tokens[i] = (i * 2654435761u >> 8) % n_vocab;
     }
-    const struct glinfer_session *encoder = tune->session->encoder;
-    return gi_runner_fill(&tune->session->runner, range, tokens,
-                          tune->session->tables.n_batch * sizeof(tokens[0]), tune->err) &&
-           (!encoder || gi_session_set_keys(tune->session, encoder->sequence.n_ctx, 1, tune->err));
+    const bool ok =
+        tokens &&
+        gi_runner_fill(&tune->session->runner, range, tokens, n * sizeof(tokens[0]), tune->err) &&
+        (!encoder || gi_session_set_keys(tune->session, encoder->sequence.n_ctx, 1, tune->err));
+    free(tokens);
+    return ok;
 }
 
 // Builds the step and takes what it needs to be timed.

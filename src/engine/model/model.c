@@ -68,7 +68,7 @@ static bool inspect_towers(struct glinfer_model_info *info, const struct gi_gguf
         struct gi_model_plan plan;
         ok = gi_model_plan_init(&plan, gguf, &towers[i], limits, NULL, err);
         if (ok) {
-            gi_model_info_plan(&infos[i], &plan, params, limits->alignment, 0);
+            gi_model_info_plan(&infos[i], &plan, params, limits->alignment, 0, 0);
             gi_model_plan_finish(&plan);
         }
     }
@@ -106,7 +106,7 @@ static bool inspect_support(struct glinfer_model_info *info, const struct gi_ggu
         return reason.status != GLINFER_STATUS_NO_MEMORY || gi_error_pass(err, &reason);
     }
     gi_model_info_plan(info, &plan, params, limits.alignment,
-                       tokenizer ? gi_tokenizer_size(tokenizer) : 0);
+                       tokenizer ? gi_tokenizer_size(tokenizer) : 0, 0);
     reason = *tokenizer_err;
     info->is_supported = tokenizer && check_vocabulary(&plan, tokenizer, &reason);
     gi_model_plan_finish(&plan);
@@ -239,8 +239,8 @@ static bool load_planned(struct glinfer_model *model, const struct gi_model_plan
     model->qkv_layout = plan->qkv_layout;
     model->norm_layout = plan->norm_layout;
     gi_model_info_plan(&model->info, plan, params,
-                       gi_arena_alignment(gi_gpu_limits(model->device->gpu)),
-                       tokenizer_size(model));
+                       gi_arena_alignment(gi_gpu_limits(model->device->gpu)), tokenizer_size(model),
+                       gi_gpu_class(model->device->gpu)->max_batch);
     if ((model->tokenizer.core && !check_vocabulary(plan, model->tokenizer.core, err)) ||
         !check_budget(model, err) || !gi_model_vectors_read(model, plan, err) ||
         !gi_dense_head_read(&model->head, plan->gguf, &plan->hparams, err) ||

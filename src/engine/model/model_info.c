@@ -200,7 +200,7 @@ static void plan_scratch(struct glinfer_model_info *info, const struct gi_graph 
 
 void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_plan *plan,
                         const struct glinfer_model_params *params, uint32_t alignment,
-                        size_t n_tokens)
+                        size_t n_tokens, uint32_t max_batch)
 {
     enum { TOKEN_BYTES = 88 }; // of the vocabulary in memory, its merges included
     const struct gi_hparams *hparams = &plan->hparams;
@@ -210,7 +210,7 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     const uint32_t n_ctx = params->n_ctx && !is_tower ? params->n_ctx : gi_default_context(hparams);
     struct gi_session_shape shape = {
         .n_ctx = n_ctx,
-        .n_batch = gi_default_batch(hparams, n_ctx),
+        .n_batch = gi_default_batch(hparams, n_ctx, max_batch),
         .type_k = (enum gi_cache_type)params->type_k,
         .type_v = (enum gi_cache_type)params->type_v,
     };

@@ -8,10 +8,11 @@
 bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *gguf,
                         const struct gi_tokenizer *tokenizer, struct glinfer_error *err);
 // Fills the hyperparameters and the memory estimate, which is exact if ranges have that alignment,
-// for the context and cache types of params; a tower has its own. n_tokens: size of the vocabulary.
+// for the context and cache types of params; a tower has its own. n_tokens: size of the vocabulary;
+// max_batch: of the device's class.
 void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_plan *plan,
                         const struct glinfer_model_params *params, uint32_t alignment,
-                        size_t n_tokens);
+                        size_t n_tokens, uint32_t max_batch);
 
 // The rest of a memory budget, and its source.
 struct gi_budget {

@@ -9,9 +9,10 @@ uint32_t gi_default_context(const struct gi_hparams *hparams)
     return hparams->n_ctx_train < 4096 ? hparams->n_ctx_train : 4096;
 }
 
-uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx)
+uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx, uint32_t of_device)
 {
-    return hparams->is_encoder && n_ctx > GI_MAX_BATCH ? n_ctx : GI_MAX_BATCH;
+    const uint32_t all = gi_max_u32(n_ctx, GI_MAX_BATCH);
+    return hparams->is_encoder ? all : gi_min_u32(all, gi_max_u32(of_device, GI_MAX_BATCH));
 }
 
 // Lays out a matrix of activations, one row per token of the batch. Returns its bytes.

@@ -64,10 +64,10 @@ struct gi_session_kept {
     uint64_t sizes[GI_LAYER_KIND_COUNT];
 };
 
-// Return the default context and, for a context, the default batch of a session. An encoder's
-// tokens attend to later ones, so its batch holds a whole text.
+// Return the default context and, for a context, the default batch of a session: that of the device
+// (0: GI_MAX_BATCH). An encoder's tokens attend to later ones, so its batch holds a whole text.
 uint32_t gi_default_context(const struct gi_hparams *hparams);
-uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx);
+uint32_t gi_default_batch(const struct gi_hparams *hparams, uint32_t n_ctx, uint32_t of_device);
 
 // Fills the graph's offsets and strides (ranges have no buffer yet), the memory that layers keep,
 // and the size in bytes of every range.

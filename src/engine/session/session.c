@@ -164,7 +164,8 @@ static void init_tables(struct glinfer_session *session)
                       model->hparams.adapter_rank == 0 &&
                       gi_gpu_class(model->device->gpu)->packs_rows,
     };
-    tables->n_batch = gi_default_batch(&model->hparams, session->sequence.n_ctx);
+    tables->n_batch = gi_default_batch(&model->hparams, session->sequence.n_ctx,
+                                       gi_gpu_class(model->device->gpu)->max_batch);
     if (session->params.n_batch > 0 && session->params.n_batch < tables->n_batch) {
         tables->n_batch = session->params.n_batch;
     }

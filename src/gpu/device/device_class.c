@@ -226,7 +226,7 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 // clang-format off
 static const struct gi_device_class
     nvidia = {LARGE, .name = "NVIDIA", RATES(12000, 7500, 20), .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
-              .large_pages_from = UINT64_C(1) << 30, .persistent.is_default = true},
+              .large_pages_from = UINT64_C(1) << 30, .persistent.is_default = true, .max_batch = 1792},
     intel = {INTEL, .name = "Intel gen 9", .gemv = counted_gemv, RATES(7000, 9000, 20), .wave_groups = 10, .gemm_tile = GI_GEMM_TILE_THIN},
     intel_gen12 = {INTEL, UNSCALED(4X8), .name = "Intel gen 11 and 12", .gemv = counted_gemv, RATES(10000, 9000, 20), .wave_groups = 24,
                    .gemm_tile = GI_GEMM_TILE_THIN},

@@ -72,6 +72,7 @@ struct gi_device_class {
     uint32_t subgroup_size; // size of the subgroups that neighbouring invocations always share; 0:
                             // unknown
     uint64_t large_pages_from; // minimum bytes of a buffer to use large pages; 0: never
+    uint32_t max_batch;        // tokens of a prompt batch; 0: GI_MAX_BATCH
     uint32_t wave_groups;      // workgroups of a prompt kernel that run at once
     uint32_t probe_groups;     // that fill the device while it is timed
     uint64_t rate_bytes;       // of the buffers that rates are measured with

@@ -52,13 +52,12 @@ static bool has_half_form(const struct gi_gpu *gpu, const struct gi_kv_layer *la
 #define TALL_TOKENS 64 // of a group with TALL of glsl/attention/tile.glsl
 static bool may_be_tall(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
-    const struct gi_limits *limits = gi_gpu_limits(gpu);
-    return layer->head_dim <= gi_gpu_class(gpu)->tall_head_dim && limits->max_invocations >= 512 &&
-           limits->max_group_size[0] >= 512;
+    return layer->head_dim <= gi_gpu_class(gpu)->tall_head_dim &&
+           gi_gpu_limits(gpu)->max_invocations >= 512 &&
+           gi_gpu_limits(gpu)->max_group_size[0] >= 512;
 }
 
-// Returns true if the tiles of glsl/attention/attention_batch.comp and q of their tokens fit into
-// shared memory.
+// Returns true if shared memory has room for tiles of keys and for q of their tokens.
 static bool has_room_for_q(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
     const uint32_t size = layer->head_dim <= 64 ? 32 << 10 : 48 << 10;
@@ -72,7 +71,7 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
 {
     const enum gi_batch_form form = gi_batch_form(gpu);
     if (form == GI_BATCH_FORM_SPLIT && out == GI_HALF_FORM_LARGE && has_half_form(gpu, layer)) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, 32, 0, 0};
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, 64, 0, 0};
     }
     if (form == GI_BATCH_FORM_SPLIT && gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH)) {
         // Tall groups have no registers for slopes; with q they would be half as many.
@@ -115,8 +114,7 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
                                      const struct gi_kv_layer *layer, uint32_t least)
 {
     const uint32_t n_count = count_ranges(layer), width = layer->n_head * layer->head_dim;
-    const uint64_t n_range =
-        n_count < GI_ATTENTION_LEAST_RANGES ? GI_ATTENTION_LEAST_RANGES : n_count;
+    const uint64_t n_range = gi_max_u32(n_count, GI_ATTENTION_LEAST_RANGES);
     scratch->slot_size = 0;
     scratch->counter = gi_x_size(width > least ? width : least);
     scratch->partial = scratch->counter + (uint32_t)gi_round_up(4ull * layer->n_head, 64);
@@ -126,8 +124,7 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
 static void check_layer(const struct gi_kv_layer *layer)
 {
     assert(layer->head_dim % 8 == 0 && layer->head_dim <= GI_MAX_HEAD_DIM);
-    assert(layer->n_head % layer->n_kv_head == 0);
-    assert(layer->k % 4 == 0 && layer->v % 4 == 0);
+    assert(layer->n_head % layer->n_kv_head == 0 && layer->k % 4 == 0 && layer->v % 4 == 0);
     (void)layer;
 }
 
@@ -411,7 +408,7 @@ void gi_op_attention(struct gi_recorder *recorder, const char *label,
 
 //-- a batch of a prompt ---------------------------------------------------------------------------
 
-// True for the kernels made of attention/tile.glsl.
+// True for the kernels of tiles in shared memory.
 static bool is_tile(const struct batch_shape *shape)
 {
     return shape->program == GI_PROGRAM_ATTENTION_BATCH ||
@@ -460,21 +457,21 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     struct gi_program_key key =
         GI_KEY(shape.program, {"WINDOW", rule->window > 0}, {"SOFTCAP", rule->softcap > 0},
                {"K_TYPE", layer->type_k}, {"V_TYPE", layer->type_v}, {"HEAD_DIM", layer->head_dim});
-    const bool is_tall = is_tile(&shape) && shape.n_tokens == TALL_TOKENS;
     if (shape.program == GI_PROGRAM_ATTENTION_BATCH_LANE) {
         define_block(recorder->gpu, layer, &key);
     } else if (shape.program == GI_PROGRAM_ATTENTION_BATCH_ROW) {
         gi_key_define(&key, "KEYS", shape.keys);
     } else if (shape.program == GI_PROGRAM_ATTENTION_BATCH) {
+        const bool is_tall = shape.n_tokens == TALL_TOKENS;
         gi_key_define(&key, "HALF", gi_half_form(out));
         gi_key_define(&key, "SHARED_Q", !is_tall && has_room_for_q(recorder->gpu, layer));
         gi_key_option(&key, "ROLLED", gi_gpu_class(recorder->gpu)->is_rolled);
+        gi_key_option(&key, "TALL", is_tall);
     }
     gi_key_option(&key, "VECTORS", shape.vectors);
     struct gi_attention_params params = common_params(layer, rule);
     const uint32_t n_part = count_groups_of_head(recorder->gpu, &shape, layer);
     gi_key_option(&key, "SPLITS", n_part > 1 ? n_part : 0);
-    gi_key_option(&key, "TALL", is_tall);
     gi_key_option(&key, "AFTER", rule->after > 0);
     gi_key_option(&key, "ALIBI", rule->max_bias > 0);
     params.after = rule->after;
