@@ -153,6 +153,7 @@ static uint64_t record_gemm_overlap(struct kt_run *run, const uint32_t *v)
 #define record_gemm_unscaled   record_product
 #define record_gemv_batch      record_product
 #define record_gemm_half       record_product
+#define record_gemm_half_quant record_product
 #define record_gemm_half_small record_product
 #define record_packed          record_product
 
@@ -190,14 +191,25 @@ KT_DESCRIBE(gemv_batch, few_axes);
     KT_TYPES(GI_GGML_TYPE_F32, GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1,             \
              GI_GGML_TYPE_Q8_0, GI_GGML_TYPE_Q4_K, GI_GGML_TYPE_Q6_K, GI_GGML_TYPE_IQ3_S)
 
-static const struct kt_axis half_axes[] = {HALF_TYPES,
-                                           KT_CHOICES("form", form_name, 12, 13, 14),
-                                           KT_NUMBERS("tokens", 1, 7, 33, 65, 130),
-                                           KT_NUMBERS("rows", 16, 80, 144),
-                                           KT_NUMBERS("columns", 32, 96, 320, 832),
-                                           KT_NAMED("with", N_EXTRA, extras),
-                                           KT_NAMED("size", 3, size_names)};
+static const struct kt_axis half_axes[] = {
+    KT_TYPES(GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_K),
+    KT_CHOICES("form", form_name, 12, 13, 14),
+    KT_NUMBERS("tokens", 1, 7, 33, 65, 130),
+    KT_NUMBERS("rows", 16, 80, 144),
+    KT_NUMBERS("columns", 32, 96, 416),
+    KT_NAMED("with", N_EXTRA, extras),
+    KT_NAMED("size", 3, size_names)};
 KT_DESCRIBE(gemm_half, half_axes);
+
+// Tiles of all sizes read the blocks of a type alike.
+static const struct kt_axis half_quant_axes[] = {HALF_TYPES,
+                                                 KT_CHOICES("form", form_name, 12),
+                                                 KT_NUMBERS("tokens", 33),
+                                                 KT_NUMBERS("rows", 48),
+                                                 KT_NUMBERS("columns", 256),
+                                                 KT_NAMED("with", 1, extras),
+                                                 KT_NAMED("size", 1, size_names)};
+KT_DESCRIBE(gemm_half_quant, half_quant_axes);
 
 // Rows in f32 of 5 tokens have 32 bytes more than tiles need for 160 columns, and too few bytes for
 // 96.
