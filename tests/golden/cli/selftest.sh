@@ -13,10 +13,11 @@ answer()
     echo "status $?"
 }
 
-# The first start says what the test cost, later ones do not test.
+# The first start says what the test cost, later ones do not test. Other processes may take their share of the time.
 wanted=$(XDG_CACHE_HOME=$dir/cold answer '')
 cost=$(sed -n 's/.*the self-test of [0-9]* programs took \([0-9]*\) ms.*/\1/p' "$dir/log")
-[ "${cost:-9999}" -lt 2000 ] || check 'milliseconds of a first self-test' "$cost" 'below 2000'
+most=$((2000 * (1 + $(cut -d. -f1 /proc/loadavg 2>/dev/null || echo 0))))
+[ "${cost:-999999}" -lt "$most" ] || check 'milliseconds of a first self-test' "$cost" "below $most"
 check 'a second start' "$(XDG_CACHE_HOME=$dir/cold answer '')$(grep -c 'the self-test of' "$dir/log")" "${wanted}0"
 check 'text with what is in the cache' "$(answer '')" "$wanted"
 check 'a known finding is not looked for again' "$(answer '')$(grep -c 'the self-test of' "$dir/log")" "${wanted}0"
