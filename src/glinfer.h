@@ -351,6 +351,11 @@ struct glinfer_model_params {
     const struct glinfer_source *const *adapters; // (n_adapters)
     uint32_t n_adapters;
     const float *adapter_scales; // (n_adapters) that sessions begin with; NULL: 1 each
+    // Adds the product of the only adapter, times its scale, to the weights while they are loaded.
+    // Answers then take no more time than the model's alone, but the weights are rounded to their
+    // type once more, sessions have no adapters, and no scale can be changed. The matrices that the
+    // adapter changes are of f32, f16, bf16, q8_0, q5_1, q5_0, q4_1 or q4_0.
+    bool merge_adapter;
 };
 
 static inline void glinfer_model_params_init(struct glinfer_model_params *params)

@@ -334,6 +334,9 @@ static void release(struct gi_gguf *gguf)
         free(block);
     }
     gi_source_close(&gguf->source);
+    if (gguf->filter.destroy) {
+        gguf->filter.destroy(gguf->filter.user);
+    }
     if (gguf->composed.destroy) {
         gguf->composed.destroy(gguf->composed.user);
     }
@@ -385,8 +388,22 @@ const struct gi_gguf_tensor *gi_gguf_tensor_find(const struct gi_gguf *gguf, con
     return index == GI_NO_INDEX ? NULL : &gguf->tensors[index];
 }
 
+void gi_gguf_set_filter(struct gi_gguf *gguf, const struct gi_gguf_filter *filter)
+{
+    assert(!gguf->filter.read);
+    gguf->filter = *filter;
+}
+
 bool gi_gguf_tensor_read(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
                          uint64_t offset, size_t size, void *out, struct glinfer_error *err)
+{
+    return gguf->filter.read ? gguf->filter.read(gguf->filter.user, tensor, offset, size, out, err)
+                             : gi_gguf_tensor_read_unfiltered(gguf, tensor, offset, size, out, err);
+}
+
+bool gi_gguf_tensor_read_unfiltered(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
+                                    uint64_t offset, size_t size, void *out,
+                                    struct glinfer_error *err)
 {
     assert(offset <= tensor->size && size <= tensor->size - offset);
     if (gguf->composed.read) {

@@ -67,6 +67,21 @@ const struct gi_gguf_tensor *gi_gguf_tensor_find(const struct gi_gguf *gguf, con
 bool gi_gguf_tensor_read(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
                          uint64_t offset, size_t size, void *out, struct glinfer_error *err);
 
+// Computes what gi_gguf_tensor_read gives.
+struct gi_gguf_filter {
+    void *user;
+    // Reads as gi_gguf_tensor_read, from what gi_gguf_tensor_read_unfiltered gives.
+    bool (*read)(void *user, const struct gi_gguf_tensor *tensor, uint64_t offset, size_t size,
+                 void *out, struct glinfer_error *err);
+    void (*destroy)(void *user); // called on close
+};
+// Reads all tensors through a filter from now on. A model takes one.
+void gi_gguf_set_filter(struct gi_gguf *gguf, const struct gi_gguf_filter *filter);
+// Reads as gi_gguf_tensor_read does without a filter.
+bool gi_gguf_tensor_read_unfiltered(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
+                                    uint64_t offset, size_t size, void *out,
+                                    struct glinfer_error *err);
+
 bool gi_gguf_has(const struct gi_gguf *gguf, const char *key);
 // Typed look-ups. If the key is absent they set *out to fallback and succeed; a value of another
 // kind, or one that does not fit, is BAD_FILE and names the key. Integers of any width and sign

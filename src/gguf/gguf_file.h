@@ -17,6 +17,7 @@ struct gi_gguf {
     size_t n_tensors;
     struct gi_name_index tensor_names;
     struct gi_gguf_tensor_reader composed; // all zero for a file
+    struct gi_gguf_filter filter;          // all zero: none
 };
 
 // Opens one file, which may be a piece of a model. Fails as gi_gguf_open does.

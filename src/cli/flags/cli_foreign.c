@@ -82,7 +82,7 @@ const struct cli_flag cli_foreign_flags[] = {
         "--rope-scaling, --rope-scale, --rope-freq-base, --rope-freq-scale, --yarn-orig-ctx, "
         "--yarn-ext-factor, --yarn-attn-factor, --yarn-beta-slow, --yarn-beta-fast",
         "the model's file sets RoPE; leave it out"),
-    CLI_MISSING("--lora, --lora-scaled",
+    CLI_MISSING("--lora, --lora-scaled, --lora-merge",
                 "`glinfer run`, `chat`, `serve` and other commands take adapters"),
     CLI_MISSING("--lora-init-without-apply", "`glinfer serve` takes it; --lora-scaled FILE:0 "
                                              "switches an adapter off"),

@@ -72,4 +72,5 @@ void cli_lora_fill(const struct cli_lora_flags *flags, struct glinfer_model_para
     params->adapters = pointers;
     params->n_adapters = flags->n;
     params->adapter_scales = scales;
+    params->merge_adapter = flags->is_merged;
 }

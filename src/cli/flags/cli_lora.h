@@ -11,7 +11,8 @@ struct cli_lora_flags {
     const char *paths[CLI_MAX_LORA]; // kept until the end of the process
     float scales[CLI_MAX_LORA];
     uint32_t n;
-    bool is_off; // the scales are 0 until they are set
+    bool is_off;    // the scales are 0 until they are set
+    bool is_merged; // into the weights
 };
 
 // Rows of a flag table for settings with a field `session` of struct cli_session_flags.
@@ -20,7 +21,9 @@ struct cli_lora_flags {
         session.lora, cli_parse_lora, "--lora", "FILES",                                           \
         "LoRA adapters of the model, GGUF files or folders of PEFT with commas between them"),     \
         CLI_CUSTOM(session.lora, cli_parse_lora_scaled, "--lora-scaled", "FILES",                  \
-                   "the same with a scale each: a.gguf:0.5,b.gguf:2; 0 switches an adapter off")
+                   "the same with a scale each: a.gguf:0.5,b.gguf:2; 0 switches an adapter off"),  \
+        CLI_SWITCH(session.lora.is_merged, "--lora-merge",                                         \
+                   "add the only adapter to the weights while they are loaded")
 
 // Append adapters to *field, a struct cli_lora_flags: "F,F" and "F:S,F:S".
 bool cli_parse_lora(const char *text, void *field, char *why, size_t size);

@@ -134,6 +134,11 @@ static bool serve_command(void *user)
                         "serve needs a model: -m FILE.gguf, or a name such as smollm2-135m that "
                         "`glinfer models --known` lists, or --speech-model for speech alone");
     }
+    if (settings->session.lora.is_merged && settings->session.lora.is_off) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "--lora-merge and --lora-init-without-apply exclude each other: the scale "
+                        "of a merged adapter cannot be set later");
+    }
     const struct serve_place *place = &settings->wyoming;
     if (place->is_set && !settings->speech_model) {
         return cli_fail(CLI_EXIT_USAGE, "--wyoming needs --speech-model");

@@ -83,7 +83,7 @@ static bool inspect_towers(struct glinfer_model_info *info, const struct gi_gguf
 
 // Fills the estimate, or a refusal with the reason that loading would give. False where there was
 // no memory to find out.
-static bool inspect_support(struct glinfer_model_info *info, const struct gi_gguf *gguf,
+static bool inspect_support(struct glinfer_model_info *info, struct gi_gguf *gguf,
                             const struct glinfer_model_params *params,
                             const struct gi_tokenizer *tokenizer,
                             const struct glinfer_error *tokenizer_err, struct glinfer_error *err)
@@ -96,10 +96,8 @@ static bool inspect_support(struct glinfer_model_info *info, const struct gi_ggu
     if (towers && inspect_towers(info, gguf, towers, &limits, params, &reason)) {
         return true;
     }
-    const bool is_planned =
-        !towers &&
-        gi_adapter_set_open(&adapters, gguf, params->adapters, params->n_adapters, &reason) &&
-        gi_model_plan_init(&plan, gguf, NULL, &limits, &adapters, &reason);
+    const bool is_planned = !towers && gi_model_adapters_open(&adapters, gguf, params, &reason) &&
+                            gi_model_plan_init(&plan, gguf, NULL, &limits, &adapters, &reason);
     if (!is_planned) {
         gi_adapter_set_close(&adapters);
         snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
@@ -296,15 +294,14 @@ static bool load_planned_file(struct glinfer_model *model, const struct gi_gguf 
     return ok;
 }
 
-static bool load_file(struct glinfer_model *model, const struct gi_gguf *gguf,
+static bool load_file(struct glinfer_model *model, struct gi_gguf *gguf,
                       const struct glinfer_model_params *params, struct glinfer_error *err)
 {
     struct gi_adapter_set adapters;
-    if (!gi_adapter_set_open(&adapters, gguf, params->adapters, params->n_adapters, err)) {
+    if (!gi_model_adapters_keep(&model->adapters, &adapters, gguf, params, err)) {
         return false;
     }
-    const bool ok = gi_model_adapters_keep(&model->adapters, &adapters, params, err) &&
-                    load_planned_file(model, gguf, &adapters, params, err);
+    const bool ok = load_planned_file(model, gguf, &adapters, params, err);
     gi_adapter_set_close(&adapters);
     return ok;
 }

@@ -252,4 +252,101 @@ TEST(joint_steps_keep_scales_apart)
     glinfer_model_destroy(&model);
 }
 
+//-- merged adapters -------------------------------------------------------------------------------
+
+enum { N_SCORED = 24 };
+
+// A model and an adapter of it, in tests/data.
+struct merge_case {
+    const char *model, *adapter;
+    float tolerance; // nat
+};
+
+// The strings and pointers that params hold live until the next call.
+static struct glinfer_model_params find_params(const char *model, const char *adapter,
+                                               const float *scale, bool is_merged)
+{
+    static char path[512], lora[512]; // test_data keeps one path
+    static struct glinfer_source source;
+    static const struct glinfer_source *const pointers[N_ADAPTER] = {&source, &source};
+    snprintf(path, sizeof(path), "%s", test_data(model));
+    snprintf(lora, sizeof(lora), "%s", test_data(adapter));
+    glinfer_source_init(&source);
+    source.path = lora;
+    const struct glinfer_model_params params =
+        PARAMS(model, .path = path, .quantize = "none", .adapters = pointers, .n_adapters = 1,
+               .adapter_scales = scale, .merge_adapter = is_merged);
+    return params;
+}
+
+// Fills the log-probabilities of given tokens with an adapter next to the weights or in them.
+static void score(struct tiny_model *f, const struct merge_case *c, float scale, bool is_merged,
+                  float logprobs[N_SCORED - 1])
+{
+    const struct glinfer_model_params params = find_params(c->model, c->adapter, &scale, is_merged);
+    struct glinfer_model *model = must_do(glinfer_model_load(f->device, &params, &err));
+    struct tiny_model adapted = {.model = model};
+    int32_t ids[N_SCORED];
+    for (int i = 0; i < N_SCORED; i++) {
+        ids[i] = 3 + i * 11;
+    }
+    SESSION *session = open_session(&adapted, 0, N_CTX, 16);
+    float own;
+    assert_int_equal(glinfer_session_adapter_scales(session, &own, 1), is_merged ? 0 : 1);
+    must_do(glinfer_score(session, ids, N_SCORED, logprobs, &err));
+    if (is_merged) {
+        float again[N_SCORED - 1];
+        must_do(glinfer_device_recover(f->device, NULL, NULL, &err));
+        must_do(glinfer_score(session, ids, N_SCORED, again, &err));
+        assert_memory_equal(again, logprobs, sizeof(again));
+    }
+    glinfer_session_destroy(&session);
+    glinfer_model_destroy(&model);
+}
+
+static float find_worst(const float *a, const float *b)
+{
+    float worst = 0;
+    for (int i = 0; i < N_SCORED - 1; i++) {
+        worst = fmaxf(worst, fabsf(a[i] - b[i]));
+    }
+    return worst;
+}
+
+// The products of a merged adapter are in the weights, up to the rounding of their type, also after
+// a recovery of the device.
+TEST(a_merged_adapter_gives_the_logprobs_of_one_next_to_the_weights)
+{
+    static const struct merge_case cases[] = {
+        {"data/folders/smollm2", "data/peft/smollm2", 0.002f},     // f32
+        {"data/folders/phi3_short", "data/peft/phi3_short", 0.1f}, // bf16
+        {"data/models/tiny-q4_0.gguf", "data/models/tiny-q4_0-16.lora", 0.6f},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        float plain[N_SCORED - 1], beside[N_SCORED - 1], merged[N_SCORED - 1];
+        score(*state, &cases[i], 0, false, plain);
+        score(*state, &cases[i], 0.75f, false, beside);
+        score(*state, &cases[i], 0.75f, true, merged);
+        assert_true(find_worst(beside, merged) <= cases[i].tolerance);
+        assert_true(find_worst(plain, merged) > 2 * cases[i].tolerance);
+    }
+}
+
+TEST(merging_is_refused_where_the_result_cannot_be_written)
+{
+    static const char model[] = "data/models/tiny-q4_0.gguf";
+    static const char lora[] = "data/models/tiny-q4_0-16.lora";
+    struct tiny_model *f = *state;
+    struct glinfer_model_info info = {.struct_size = sizeof(info)};
+    struct glinfer_model_params params = find_params(model, lora, NULL, true);
+    must_do(glinfer_model_inspect(&params, &info, &err));
+    assert_true(info.is_supported);
+    params.n_adapters = 2;
+    must_fail(glinfer_model_load(f->device, &params, &err), INVALID_ARGUMENT, "not 2");
+    params.n_adapters = 0;
+    must_fail(glinfer_model_load(f->device, &params, &err), INVALID_ARGUMENT, "not 0");
+    params = find_params("data/models/tiny-qwen2.gguf", lora, NULL, true);
+    must_fail(glinfer_model_load(f->device, &params, &err), BAD_FILE, "is made for models of");
+}
+
 RUN_TESTS(open_tiny_model, close_tiny_model)

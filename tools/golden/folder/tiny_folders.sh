@@ -1,5 +1,5 @@
 #!/bin/sh
-# tiny_folders.sh LLAMA_CPP [PYTHON]: makes tests/data/folders, their twins and their golden files anew. LLAMA_CPP is a tree
+# tiny_folders.sh LLAMA_CPP [PYTHON]: makes tests/data/folders, their twins, golden files and adapters anew. LLAMA_CPP is a tree
 # of llama.cpp; PYTHON has the wheels transformers, torch, safetensors, gguf and xllamacpp.
 set -eu
 top=$(cd "$(dirname "$0")/../../.." && pwd)
@@ -20,3 +20,4 @@ for folder in "$folders"/*/; do
         "$golden/folders/$name.golden" --steps 8 --n-ctx 256 2>/dev/null ;;
     esac
 done
+"$python" "$top/tools/golden/folder/make_folder_peft.py" "$tree" "$folders" "$top/tests/data/peft" smollm2 phi3_short

@@ -10,7 +10,8 @@ void serve_lora_init(struct serve_lora *lora, const struct cli_lora_flags *flags
 {
     *lora = (struct serve_lora){.flags = flags};
     pthread_mutex_init(&lora->mutex, NULL);
-    for (uint32_t i = 0; i < flags->n; i++) {
+    lora->n = flags->is_merged ? 0 : flags->n;
+    for (uint32_t i = 0; i < lora->n; i++) {
         lora->scales[i] = flags->is_off ? 0 : flags->scales[i];
     }
 }
@@ -25,7 +26,7 @@ uint32_t serve_lora_copy(struct serve_lora *lora, float scales[CLI_MAX_LORA])
     pthread_mutex_lock(&lora->mutex);
     memcpy(scales, lora->scales, sizeof(lora->scales));
     pthread_mutex_unlock(&lora->mutex);
-    return lora->flags->n;
+    return lora->n;
 }
 
 void serve_lora_read(const struct serve_lora *lora, struct serve_fields *fields, const cJSON *list,
@@ -44,9 +45,9 @@ void serve_lora_read(const struct serve_lora *lora, struct serve_fields *fields,
         int64_t id;
         is_list = is_list && cli_json_is_number(scale) && scale->valuedouble >= -MOST &&
                   scale->valuedouble <= MOST && cli_json_int(cli_json_get(item, "id"), &id);
-        if (is_list && (id < 0 || id >= lora->flags->n)) {
+        if (is_list && (id < 0 || id >= lora->n)) {
             serve_fields_refuse(fields, 400, "unknown adapter %lld: the server has %u",
-                                (long long)id, lora->flags->n);
+                                (long long)id, lora->n);
             return;
         }
         if (is_list) {

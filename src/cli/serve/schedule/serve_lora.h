@@ -10,7 +10,8 @@
 struct serve_lora {
     pthread_mutex_t mutex;
     const struct cli_lora_flags *flags; // borrowed
-    float scales[CLI_MAX_LORA];         // flags->n
+    float scales[CLI_MAX_LORA];         // n
+    uint32_t n;                         // adapters whose scales can be set
 };
 
 void serve_lora_init(struct serve_lora *lora, const struct cli_lora_flags *flags);

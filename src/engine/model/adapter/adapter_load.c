@@ -8,36 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Reads rows of a tensor as floats. Returns memory that the caller frees, NULL on failure.
-static float *read_matrix(const struct gi_adapter *adapter, const struct gi_gguf_tensor *tensor,
-                          struct glinfer_error *err)
-{
-    enum { LARGEST_HALF = 65504 };
-    const struct gi_quant *quant = gi_quant_find(tensor->type->type);
-    const size_t n_cols = (size_t)tensor->dims[0], n_rows = (size_t)tensor->dims[1];
-    const size_t row_size = (size_t)(tensor->size / n_rows);
-    float *values;
-    uint8_t *bytes;
-    bool ok = GI_ARRAYS_ZEROED("an adapter", err, GI_NEW(values, n_cols * n_rows),
-                               GI_NEW(bytes, tensor->size));
-    ok = ok && gi_gguf_tensor_read(adapter->gguf, tensor, 0, (size_t)tensor->size, bytes, err);
-    for (size_t i = 0; ok && i < n_rows; i++) {
-        gi_quant_dequantize_row(quant, bytes + i * row_size, n_cols, values + i * n_cols);
-    }
-    for (size_t i = 0; ok && i < n_cols * n_rows; i++) {
-        ok = fabsf(values[i]) <= LARGEST_HALF ||
-             gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                          "%s: %.*s has a value that is too large, infinite or no number",
-                          gi_gguf_path(adapter->gguf), (int)tensor->name.size, tensor->name.data);
-    }
-    free(bytes);
-    if (!ok) {
-        free(values);
-        return NULL;
-    }
-    return values;
-}
-
 static bool write_range(struct gi_gpu *gpu, const struct gi_range *to, const void *data,
                         uint64_t size, struct glinfer_error *err)
 {
@@ -69,7 +39,7 @@ static bool fill_a(const struct gi_model_plan *plan, const struct gi_plan_weight
         if (!pair) {
             continue;
         }
-        float *values = read_matrix(adapter, pair->a, err);
+        float *values = gi_adapter_read(adapter, pair->a, 0, (size_t)pair->a->dims[1], err);
         uint16_t *out = rows + (size_t)(source * set->rank + adapter->begin) * n_cols;
         if (!values) {
             return false;
@@ -129,13 +99,14 @@ static bool add_b(const struct gi_model_plan *plan, const struct gi_plan_weight 
 {
     const struct gi_adapter_pair *pair =
         gi_adapter_find(adapter, weight->sources[source].tensor->name);
-    float *values = pair ? read_matrix(adapter, pair->b, err) : NULL;
+    float *values =
+        pair ? gi_adapter_read(adapter, pair->b, 0, (size_t)pair->b->dims[1], err) : NULL;
     if (!values) {
         return !pair;
     }
     const uint32_t rank = (uint32_t)pair->b->dims[0];
     const uint32_t n_word = weight->weight.adapter_rank / 2 + 1;
-    const float factor = adapter->alpha != 0 ? adapter->alpha / (float)rank : 1;
+    const float factor = gi_adapter_factor(adapter, pair);
     bool ok = true;
     for (uint32_t row = 0; ok && row < part->n_rows; row++) {
         uint32_t own, source_row;

@@ -7,6 +7,7 @@
 #include "quant/quant.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,11 +204,104 @@ bool gi_adapter_set_open(struct gi_adapter_set *set, const struct gi_gguf *model
     return ok;
 }
 
+void gi_adapter_close(struct gi_adapter *adapter)
+{
+    free(adapter->pairs);
+    gi_gguf_close(adapter->gguf);
+    *adapter = (struct gi_adapter){0};
+}
+
 void gi_adapter_set_close(struct gi_adapter_set *set)
 {
     for (uint32_t i = 0; i < set->n; i++) {
-        free(set->adapters[i].pairs);
-        gi_gguf_close(set->adapters[i].gguf);
+        gi_adapter_close(&set->adapters[i]);
     }
     *set = (struct gi_adapter_set){0};
+}
+
+//-- an adapter and its model ----------------------------------------------------------------------
+
+const struct gi_gguf_tensor *gi_adapter_base(const struct gi_adapter_pair *pair,
+                                             const struct gi_gguf *model)
+{
+    char name[128];
+    const int size = snprintf(name, sizeof(name), "%.*s", (int)pair->base.size, pair->base.data);
+    return (size_t)size == pair->base.size && pair->base.size < sizeof(name)
+               ? gi_gguf_tensor_find(model, name)
+               : NULL;
+}
+
+float gi_adapter_factor(const struct gi_adapter *adapter, const struct gi_adapter_pair *pair)
+{
+    return adapter->alpha != 0 ? adapter->alpha / (float)pair->b->dims[0] : 1;
+}
+
+bool gi_adapter_check_model(const struct gi_adapter *adapter, const struct gi_gguf *model,
+                            struct glinfer_error *err)
+{
+    struct gi_gguf_string own, base;
+    return gi_gguf_get_string(model, "general.architecture", &base, err) &&
+           gi_gguf_get_string(adapter->gguf, "general.architecture", &own, err) &&
+           ((own.size == base.size && memcmp(own.data, base.data, own.size) == 0) ||
+            gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                         "%s: the adapter is made for models of \"%.*s\", and %s is one of "
+                         "\"%.*s\"",
+                         gi_gguf_path(adapter->gguf), (int)own.size, own.data ? own.data : "",
+                         gi_gguf_path(model), (int)base.size, base.data));
+}
+
+bool gi_adapter_check_shape(const struct gi_adapter *adapter, const struct gi_adapter_pair *pair,
+                            const struct gi_gguf *model, const struct gi_gguf_tensor *tensor,
+                            struct glinfer_error *err)
+{
+    const uint64_t n_cols = pair->a->dims[0], n_rows = pair->b->dims[1];
+    return (n_cols == tensor->dims[0] && n_rows == tensor->dims[1]) ||
+           gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s: the adapter is made for another model: its %.*s has %llu columns and "
+                        "%llu rows, that of %s %llu and %llu",
+                        gi_gguf_path(adapter->gguf), (int)pair->base.size, pair->base.data,
+                        (unsigned long long)n_cols, (unsigned long long)n_rows, gi_gguf_path(model),
+                        (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1]);
+}
+
+bool gi_adapter_refuse(const struct gi_adapter *adapter, const struct gi_adapter_pair *pair,
+                       const struct gi_gguf *model, struct glinfer_error *err)
+{
+    const bool is_there = gi_adapter_base(pair, model);
+    return gi_error_set(err, is_there ? GLINFER_STATUS_UNSUPPORTED : GLINFER_STATUS_BAD_FILE,
+                        is_there ? "%s: the adapter changes %.*s; adapters may change the matrices "
+                                   "of attention and of dense networks only"
+                                 : "%s: the adapter is made for another model: it changes %.*s, "
+                                   "which the model lacks",
+                        gi_gguf_path(adapter->gguf), (int)pair->base.size, pair->base.data);
+}
+
+float *gi_adapter_read(const struct gi_adapter *adapter, const struct gi_gguf_tensor *tensor,
+                       size_t first, size_t n, struct glinfer_error *err)
+{
+    enum { LARGEST_HALF = 65504 };
+    const struct gi_quant *quant = gi_quant_find(tensor->type->type);
+    const size_t n_cols = (size_t)tensor->dims[0];
+    const size_t row_size = (size_t)(tensor->size / tensor->dims[1]);
+    float *values;
+    uint8_t *bytes;
+    bool ok = GI_ARRAYS_ZEROED("an adapter", err, GI_NEW(values, n_cols * n),
+                               GI_NEW(bytes, n * row_size));
+    ok = ok &&
+         gi_gguf_tensor_read(adapter->gguf, tensor, first * row_size, n * row_size, bytes, err);
+    for (size_t i = 0; ok && i < n; i++) {
+        gi_quant_dequantize_row(quant, bytes + i * row_size, n_cols, values + i * n_cols);
+    }
+    for (size_t i = 0; ok && i < n_cols * n; i++) {
+        ok = fabsf(values[i]) <= LARGEST_HALF ||
+             gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                          "%s: %.*s has a value that is too large, infinite or no number",
+                          gi_gguf_path(adapter->gguf), (int)tensor->name.size, tensor->name.data);
+    }
+    free(bytes);
+    if (!ok) {
+        free(values);
+        return NULL;
+    }
+    return values;
 }

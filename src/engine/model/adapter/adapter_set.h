@@ -39,6 +39,30 @@ bool gi_adapter_set_open(struct gi_adapter_set *set, const struct gi_gguf *model
 // Closes the files. Accepts all-zero.
 void gi_adapter_set_close(struct gi_adapter_set *set);
 
+// Closes the file of an adapter of a set.
+void gi_adapter_close(struct gi_adapter *adapter);
+
 // Returns the pair of a tensor of the model; NULL if the adapter has none.
 struct gi_adapter_pair *gi_adapter_find(const struct gi_adapter *adapter,
                                         struct gi_gguf_string base);
+// Return the tensor of a model that a pair changes, NULL if the model lacks it, and the factor
+// alpha / rank of the product of a pair.
+const struct gi_gguf_tensor *gi_adapter_base(const struct gi_adapter_pair *pair,
+                                             const struct gi_gguf *model);
+float gi_adapter_factor(const struct gi_adapter *adapter, const struct gi_adapter_pair *pair);
+// Fail with BAD_FILE unless the adapter is made for the model's architecture; unless the matrices
+// of a pair, with the columns and rows that the message names, fit a tensor of the model.
+bool gi_adapter_check_model(const struct gi_adapter *adapter, const struct gi_gguf *model,
+                            struct glinfer_error *err);
+bool gi_adapter_check_shape(const struct gi_adapter *adapter, const struct gi_adapter_pair *pair,
+                            const struct gi_gguf *model, const struct gi_gguf_tensor *tensor,
+                            struct glinfer_error *err);
+// Refuses an adapter for a pair whose tensor the model lacks (BAD_FILE) or that may not be changed
+// (UNSUPPORTED). Returns false.
+bool gi_adapter_refuse(const struct gi_adapter *adapter, const struct gi_adapter_pair *pair,
+                       const struct gi_gguf *model, struct glinfer_error *err);
+
+// Reads rows [first, first + n) of a matrix as floats. Returns memory that the caller frees. NULL
+// with BAD_FILE if a value does not fit a half, IO, NO_MEMORY.
+float *gi_adapter_read(const struct gi_adapter *adapter, const struct gi_gguf_tensor *tensor,
+                       size_t first, size_t n, struct glinfer_error *err);
