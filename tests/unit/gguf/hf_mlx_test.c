@@ -71,6 +71,44 @@ TEST(matrices_become_types_that_have_their_weights)
     }
 }
 
+// Writes a folder with a matrix in floating point and one that MLX quantised, both of 65536 zeros.
+static void write_large(void)
+{
+    static const char config[] =
+        "{\"architectures\": [\"LlamaForCausalLM\"], \"model_type\": \"llama\", \"hidden_size\": "
+        "128,"
+        "\"intermediate_size\": 256, \"max_position_embeddings\": 512, \"vocab_size\": 512,"
+        "\"num_attention_heads\": 4, \"num_hidden_layers\": 1, \"rms_norm_eps\": 1e-5,"
+        "\"quantization\": {\"group_size\": 64, \"bits\": 4}}";
+    static const char header[] =
+        "{\"model.embed_tokens.weight\":"
+        "{\"dtype\":\"BF16\",\"shape\":[512,128],\"data_offsets\":[0,131072]},"
+        "\"model.layers.0.self_attn.q_proj.weight\":"
+        "{\"dtype\":\"U32\",\"shape\":[512,16],\"data_offsets\":[131072,163840]},"
+        "\"model.layers.0.self_attn.q_proj.scales\":"
+        "{\"dtype\":\"BF16\",\"shape\":[512,2],\"data_offsets\":[163840,165888]},"
+        "\"model.layers.0.self_attn.q_proj.biases\":"
+        "{\"dtype\":\"BF16\",\"shape\":[512,2],\"data_offsets\":[165888,167936]}}";
+    static uint8_t file[8 + sizeof(header) - 1 + 167936] = {(sizeof(header) - 1) & 0xff,
+                                                            (sizeof(header) - 1) >> 8};
+    memcpy(file + 8, header, sizeof(header) - 1);
+    write_file(temp_path("config.json"), config, sizeof(config) - 1);
+    write_file(temp_path("model.safetensors"), file, sizeof(file));
+}
+
+// --quantize applies to matrices in floating point; those that MLX quantised keep their weights.
+TEST(quantize_leaves_matrices_of_mlx_as_they_are)
+{
+    static const char *const types[][2] = {{"q4_0", "q4_0"}, {"q8_0", "q8_0"}, {"none", "bf16"}};
+    write_large();
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        GGUF *gguf = must_do(gi_hf_open(temp_folder, types[i][0], &err));
+        assert_string_equal(gi_gguf_tensor_find(gguf, "token_embd.weight")->type->name,
+                            types[i][1]);
+        assert_string_equal(gi_gguf_tensor_find(gguf, "blk.0.attn_q.weight")->type->name, "q4_1");
+    }
+}
+
 TEST(files_get_types_that_gguf_has)
 {
     GGUF *gguf = must_do(gi_hf_open_for_file(test_data("data/folders/mlx_affine"), "q8_0", &err));
