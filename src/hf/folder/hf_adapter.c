@@ -11,15 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A tensor of the adapter: in the file, or in memory if its rows change places.
+// A tensor of the adapter: in the file from a byte of a tensor on, or in memory if its rows change
+// places.
 struct entry {
     const struct gi_safetensor *tensor;
+    uint64_t begin;
     uint8_t *rows; // owned; NULL: as in the file
 };
 
 struct adapter {
     struct gi_safetensors *files;
-    struct entry *entries; // one for each tensor of the files
+    struct entry *entries; // n_entries, at most two for each tensor of the files
+    size_t n_entries;
 };
 
 // Architectures whose projections have the names below; in some, GGUF files have the rows of q and
@@ -28,24 +31,35 @@ static const struct {
     const char *name;
     bool has_pairs;
 } architectures[] = {
-    {"llama", true},   {"granite", true}, {"smollm3", true}, {"mistral3", true},
-    {"qwen2", false},  {"qwen3", false},  {"gemma", false},  {"gemma2", false},
-    {"gemma3", false}, {"phi3", false},   {"olmo2", false},
+    {"llama", true},   {"granite", true}, {"smollm3", true}, {"mistral3", true}, {"qwen2", false},
+    {"qwen3", false},  {"qwen35", false}, {"gemma", false},  {"gemma2", false},  {"gemma3", false},
+    {"gemma4", false}, {"phi3", false},   {"olmo2", false},  {"lfm2", false},    {"gpt-oss", false},
 };
 
-static const struct {
+// A projection whose rows are two matrices of GGUF files has two neighbouring entries.
+static const struct projection {
     const char *from, *to;
     const char *heads; // key of the heads whose rows may change places; NULL: none
+    uint32_t n_pieces; // of the rows
 } projections[] = {
-    {"self_attn.q_proj", "attn_q", "attention.head_count"},
-    {"self_attn.k_proj", "attn_k", "attention.head_count_kv"},
-    {"self_attn.v_proj", "attn_v", NULL},
-    {"self_attn.o_proj", "attn_output", NULL},
-    {"self_attn.qkv_proj", "attn_qkv", NULL},
-    {"mlp.gate_proj", "ffn_gate", NULL},
-    {"mlp.up_proj", "ffn_up", NULL},
-    {"mlp.down_proj", "ffn_down", NULL},
-    {"mlp.gate_up_proj", "ffn_up", NULL},
+    {"self_attn.q_proj", "attn_q", "attention.head_count", 1},
+    {"self_attn.k_proj", "attn_k", "attention.head_count_kv", 1},
+    {"self_attn.v_proj", "attn_v", NULL, 1},
+    {"self_attn.o_proj", "attn_output", NULL, 1},
+    {"self_attn.qkv_proj", "attn_qkv", NULL, 1},
+    {"mlp.gate_proj", "ffn_gate", NULL, 1},
+    {"mlp.up_proj", "ffn_up", NULL, 1},
+    {"mlp.down_proj", "ffn_down", NULL, 1},
+    {"mlp.gate_up_proj", "ffn_up", NULL, 1},          // Phi 3's gate and up are one matrix
+    {"shared_mlp.input_linear", "ffn_gate", NULL, 2}, // Granite 4
+    {"shared_mlp.input_linear", "ffn_up", NULL, 2},
+    {"shared_mlp.output_linear", "ffn_down", NULL, 1},
+    {"self_attn.out_proj", "attn_output", NULL, 1}, // LFM2
+    {"feed_forward.w1", "ffn_gate", NULL, 1},
+    {"feed_forward.w3", "ffn_up", NULL, 1},
+    {"feed_forward.w2", "ffn_down", NULL, 1},
+    {"conv.in_proj", "shortconv.in_proj", NULL, 1},
+    {"conv.out_proj", "shortconv.out_proj", NULL, 1},
 };
 
 struct reading {
@@ -64,7 +78,7 @@ struct reading {
 static void destroy(void *user)
 {
     struct adapter *adapter = user;
-    for (size_t i = 0; adapter->entries && i < gi_safetensors_count(adapter->files); i++) {
+    for (size_t i = 0; i < adapter->n_entries; i++) {
         free(adapter->entries[i].rows);
     }
     free(adapter->entries);
@@ -81,7 +95,8 @@ static bool read_tensor(void *user, size_t tensor, uint64_t offset, size_t size,
         memcpy(out, entry->rows + offset, size);
         return true;
     }
-    return gi_safetensors_read(adapter->files, entry->tensor, offset, size, out, err);
+    return gi_safetensors_read(adapter->files, entry->tensor, entry->begin + offset, size, out,
+                               err);
 }
 
 //-- the configuration -----------------------------------------------------------------------------
@@ -186,42 +201,60 @@ static bool read_pairs(const struct reading *reading, struct entry *entry, const
     return ok;
 }
 
-// Returns the projection of a tensor with its layer, and whether it is a matrix B; SIZE_MAX for
-// names of something else.
-static size_t find_projection(const char *name, unsigned long *layer, bool *is_b)
+// Returns the first projection of a tensor with its layer, and whether it is a matrix B; NULL for
+// names of something else, such as layers of a tower for pictures.
+static const struct projection *find_projection(const char *name, unsigned long *layer, bool *is_b)
 {
     static const char *const ends[] = {".lora_A.weight", ".lora_B.weight"};
     const char *at = strstr(name, "layers.");
     char *end;
     *layer = at ? strtoul(at + strlen("layers."), &end, 10) : 0;
-    if (!at || *end != '.' || end == at + strlen("layers.")) {
-        return SIZE_MAX;
+    if (!at || *end != '.' || end == at + strlen("layers.") || strstr(name, "vision") ||
+        strstr(name, "audio")) {
+        return NULL;
     }
     for (size_t i = 0; i < 2 * sizeof(projections) / sizeof(projections[0]); i++) {
         const size_t size = strlen(projections[i / 2].from);
         if (strncmp(end + 1, projections[i / 2].from, size) == 0 &&
             strcmp(end + 1 + size, ends[i % 2]) == 0) {
             *is_b = i % 2;
-            return i / 2;
+            return &projections[i / 2];
         }
     }
-    return SIZE_MAX;
+    return NULL;
 }
 
-static bool add_tensor(struct reading *reading, size_t index)
+// Adds a piece of the rows of a matrix B, or a matrix A once more.
+static bool add_piece(struct reading *reading, const struct gi_safetensor *tensor,
+                      const struct projection *projection, uint32_t piece, unsigned long layer,
+                      bool is_b)
 {
-    struct entry *entry = &reading->adapter->entries[index];
-    const struct gi_safetensor *tensor = entry->tensor;
-    const bool is_float = tensor->type == GI_SAFETENSORS_F32 ||
-                          tensor->type == GI_SAFETENSORS_F16 || tensor->type == GI_SAFETENSORS_BF16;
+    struct entry *entry = &reading->adapter->entries[reading->adapter->n_entries++];
     const enum gi_ggml_type type = tensor->type == GI_SAFETENSORS_F32   ? GI_GGML_TYPE_F32
                                    : tensor->type == GI_SAFETENSORS_F16 ? GI_GGML_TYPE_F16
                                                                         : GI_GGML_TYPE_BF16;
-    unsigned long layer;
-    bool is_b = false;
+    const uint32_t n = is_b ? projection->n_pieces : 1;
+    const uint64_t dims[4] = {tensor->dims[1], tensor->dims[0] / n, 1, 1};
     char name[96];
-    const size_t at = find_projection(tensor->name, &layer, &is_b);
-    if (at == SIZE_MAX || !is_float || tensor->n_dims != 2 || tensor->n_elements == 0) {
+    entry->tensor = tensor;
+    entry->begin = n > 1 ? tensor->size / n * piece : 0;
+    snprintf(name, sizeof(name), "blk.%lu.%s.weight.lora_%c", layer, projection->to,
+             is_b ? 'b' : 'a');
+    gi_gguf_add_tensor(&reading->writer, name, type, 2, dims);
+    const char *heads = reading->has_pairs && is_b ? projection->heads : NULL;
+    return !heads || read_pairs(reading, entry, heads);
+}
+
+static bool add_tensor(struct reading *reading, const struct gi_safetensor *tensor)
+{
+    const bool is_float = tensor->type == GI_SAFETENSORS_F32 ||
+                          tensor->type == GI_SAFETENSORS_F16 || tensor->type == GI_SAFETENSORS_BF16;
+    unsigned long layer;
+    bool is_b = false, ok = true;
+    const struct projection *projection = find_projection(tensor->name, &layer, &is_b);
+    const uint32_t n = projection ? projection->n_pieces : 1;
+    if (!projection || !is_float || tensor->n_dims != 2 || tensor->n_elements == 0 ||
+        (is_b && tensor->dims[0] % n != 0)) {
         return gi_error_set(reading->err, GLINFER_STATUS_UNSUPPORTED,
                             "%s: cannot use tensor %.120s: adapters may change the matrices of "
                             "attention and of dense networks, by matrices of F32, F16 or BF16",
@@ -235,23 +268,20 @@ static bool add_tensor(struct reading *reading, size_t index)
                             reading->folder, (unsigned long long)reading->rank,
                             (unsigned long long)rank);
     }
-    snprintf(name, sizeof(name), "blk.%lu.%s.weight.lora_%c", layer, projections[at].to,
-             is_b ? 'b' : 'a');
-    const uint64_t dims[4] = {tensor->dims[1], tensor->dims[0], 1, 1};
-    gi_gguf_add_tensor(&reading->writer, name, type, 2, dims);
-    const char *heads = reading->has_pairs && is_b ? projections[at].heads : NULL;
-    return !heads || read_pairs(reading, entry, heads);
+    for (uint32_t i = 0; ok && i < n; i++) {
+        ok = add_piece(reading, tensor, projection + i, i, layer, is_b);
+    }
+    return ok;
 }
 
 static bool add_tensors(struct reading *reading)
 {
-    const size_t n = gi_safetensors_count(reading->adapter->files);
-    reading->adapter->entries =
-        gi_array_zeroed(n, sizeof(struct entry), "an adapter", reading->err);
-    bool ok = reading->adapter->entries;
+    struct adapter *adapter = reading->adapter;
+    const size_t n = gi_safetensors_count(adapter->files);
+    adapter->entries = gi_array_zeroed(2 * n, sizeof(struct entry), "an adapter", reading->err);
+    bool ok = adapter->entries;
     for (size_t i = 0; ok && i < n; i++) {
-        reading->adapter->entries[i].tensor = gi_safetensors_at(reading->adapter->files, i);
-        ok = add_tensor(reading, i);
+        ok = add_tensor(reading, gi_safetensors_at(adapter->files, i));
     }
     return ok;
 }

@@ -2,9 +2,11 @@
 #include "engine/model/adapter/adapter_set.h"
 #include "engine/model/plan/model_plan.h"
 #include "gguf/gguf_writer.h"
+#include "hf/folder/hf_folder.h"
 #include "tests/data/test_data.h"
 #include "tests/unit/cmocka_test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct tensor {
@@ -203,12 +205,40 @@ static void several_adapters_share_a_rank(void **state)
     free(file);
 }
 
+// Each adapter of tests/data/peft changes matrices that the engine can adapt, in all families.
+static void adapters_of_peft_are_planned(void **state)
+{
+    static const char *const names[] = {
+        "smollm2", "smollm3", "qwen2",          "qwen3",      "qwen35", "gemma2",  "gemma3",
+        "gemma4",  "granite", "granite4_dense", "phi3_short", "olmo2",  "gpt_oss", "lfm2"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char file[128], path[300];
+        struct glinfer_error err;
+        struct gi_adapter_set set;
+        struct gi_model_plan plan;
+        snprintf(file, sizeof(file), "data/folders/%s", names[i]);
+        struct gi_gguf *model = gi_hf_open_source(GI_SOURCE_PATH(test_data(file)), &err);
+        must(model, &err);
+        snprintf(file, sizeof(file), "data/peft/%s", names[i]);
+        snprintf(path, sizeof(path), "%s", test_data(file));
+        const struct glinfer_source *source = GI_SOURCE_PATH(path);
+        must(gi_adapter_set_open(&set, model, &source, 1, &err), &err);
+        must(gi_model_plan_init(&plan, model, NULL, &limits, &set, &err), &err);
+        assert_int_equal(plan.hparams.adapter_rank, 4);
+        gi_model_plan_finish(&plan);
+        gi_adapter_set_close(&set);
+        gi_gguf_close(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepted_adapters),
         cmocka_unit_test(refused_adapters),
         cmocka_unit_test(several_adapters_share_a_rank),
+        cmocka_unit_test(adapters_of_peft_are_planned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

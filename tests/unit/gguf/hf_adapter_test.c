@@ -56,7 +56,7 @@ TEST(wrong_configurations_are_refused)
         enum glinfer_status status;
         const char *says;
     } cases[] = {
-        {"tiny-lfm2.gguf", LORA "}", GLINFER_STATUS_UNSUPPORTED, "for models of \"lfm2\""},
+        {"tiny-falcon_h1.gguf", LORA "}", GLINFER_STATUS_UNSUPPORTED, "models of \"falcon-h1\""},
         {"tiny-f32.gguf", "{\"peft_type\": \"IA3\"}", GLINFER_STATUS_UNSUPPORTED, "\"IA3\""},
         {"tiny-f32.gguf", "{\"peft_type\": \"LORA\"}", GLINFER_STATUS_BAD_FILE, "lora_alpha"},
         {"tiny-f32.gguf", LORA ", \"use_dora\": true}", GLINFER_STATUS_UNSUPPORTED, "use_dora of"},

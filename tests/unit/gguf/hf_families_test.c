@@ -1,6 +1,7 @@
 // Folders of all families against what llama.cpp's converter makes of them: every pair and every
 // tensor of tests/data/folders/*.twin, which tools/golden/folder/folder_twin.py lists.
 #include "base/array.h"
+#include "hf/folder/hf_adapter.h"
 #include "hf/folder/hf_folder.h"
 #include "hf/hf_build.h"
 #include "quant/quant.h"
@@ -406,6 +407,44 @@ TEST(generation_config_gives_the_sampling)
         must(gi_gguf_get_f32(gguf, cases[i].key, -1, &value, &err), &err);
         assert_float_equal(value, cases[i].value, 0);
         gi_gguf_close(gguf);
+    }
+}
+
+// Opens each adapter of tests/data/peft with its model; llama.cpp's converter has listed the
+// tensors: tools/golden/folder/make_folder_peft.py.
+TEST(adapters_of_peft_become_those_of_the_reference)
+{
+    static const char *const names[] = {
+        "smollm2", "smollm3", "qwen2",          "qwen3",      "qwen35", "gemma2",  "gemma3",
+        "gemma4",  "granite", "granite4_dense", "phi3_short", "olmo2",  "gpt_oss", "lfm2"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[300], file[128], *line = NULL;
+        size_t capacity = 0, n = 0;
+        struct glinfer_error err;
+        struct gi_gguf *model = open_folder(names[i], NULL);
+        snprintf(file, sizeof(file), "data/peft/%s", names[i]);
+        snprintf(path, sizeof(path), "%s", test_data(file));
+        struct gi_gguf *adapter = gi_hf_open_adapter(path, model, &err);
+        must(adapter, &err);
+        strcat(path, ".twin");
+        FILE *list = fopen(path, "r");
+        assert_non_null(list);
+        while (getline(&line, &capacity, list) >= 0) {
+            char name[64], dims[32], hash[32];
+            float alpha;
+            if (sscanf(line, "tensor %63s %31s %31s", name, dims, hash) == 3) {
+                check_tensor(adapter, name, dims, hash, true);
+                n++;
+            } else {
+                must(gi_gguf_get_f32(adapter, "adapter.lora.alpha", 0, &alpha, &err), &err);
+                assert_true(alpha == strtof(line + strlen("alpha "), NULL));
+            }
+        }
+        assert_int_equal(gi_gguf_tensor_count(adapter), n);
+        fclose(list);
+        free(line);
+        gi_gguf_close(adapter);
+        gi_gguf_close(model);
     }
 }
 

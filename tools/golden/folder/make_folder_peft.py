@@ -22,7 +22,9 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-PROJECTIONS = r"(language_model\.)?(model\.)?(language_model\.)?layers\.\d+\.(self_attn|attention|mlp|feed_forward|conv|shared_mlp|linear_attn)\.(\w+_proj|w[123]|\w+_linear)\.weight"
+PROJECTIONS = r"(language_model\.)?(model\.)?(language_model\.)?layers\.\d+\.(self_attn|attention|mlp|feed_forward|conv|shared_mlp)\.(\w+_proj|w[123]|\w+_linear)\.weight"
+# The converter orders the rows of q and k of Granite 4 in the base but not in adapters.
+LEFT_OUT = {"granite4_dense": ("q_proj", "k_proj")}
 RANK, ALPHA = 2, 3
 
 
@@ -37,7 +39,8 @@ def make(folder, out):
     with safe_open(folder / "model.safetensors", "pt") as file:
         for name in file.keys():
             shape = file.get_slice(name).get_shape()
-            if re.fullmatch(PROJECTIONS, name) and len(shape) == 2:
+            is_left_out = any(part in name for part in LEFT_OUT.get(folder.name, ()))
+            if re.fullmatch(PROJECTIONS, name) and len(shape) == 2 and not is_left_out:
                 start = f"base_model.model.{name.removesuffix('.weight')}"
                 tensors[f"{start}.lora_A.weight"] = matrix(f"{start}A", (RANK, shape[1]), shape[1] ** -0.5)
                 tensors[f"{start}.lora_B.weight"] = matrix(f"{start}B", (shape[0], RANK), RANK**-0.5)

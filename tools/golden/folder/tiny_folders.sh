@@ -20,4 +20,4 @@ for folder in "$folders"/*/; do
         "$golden/folders/$name.golden" --steps 8 --n-ctx 256 2>/dev/null ;;
     esac
 done
-"$python" "$top/tools/golden/folder/make_folder_peft.py" "$tree" "$folders" "$top/tests/data/peft" smollm2 phi3_short
+"$python" "$top/tools/golden/folder/make_folder_peft.py" "$tree" "$folders" "$top/tests/data/peft" smollm2 smollm3 qwen2 qwen3 qwen35 gemma2 gemma3 gemma4 granite granite4_dense phi3_short olmo2 lfm2 gpt_oss
