@@ -401,7 +401,9 @@ struct glinfer_model_info {
     // Sampling that the file recommends (general.sampling.*, or a folder's generation_config.json);
     // below 0: it recommends none.
     float temperature, top_p, min_p;
-    int32_t top_k; // 0: off
+    int32_t top_k;         // 0: off
+    float repeat_penalty;  // with the tokens that it counts, if it is recommended
+    int32_t repeat_last_n; // -1: the context
 };
 
 // Reads the metadata of a model file and fills *info. A valid file that cannot be run is not a

@@ -86,7 +86,7 @@ uint64_t cli_sampling_seed(const struct cli_sampling *sampling, bool is_verbose)
 }
 
 // Flags of what models recommend, a bit each in cli_sampling.given.
-enum { TEMPERATURE, TOP_K, TOP_P, MIN_P };
+enum { TEMPERATURE, TOP_K, TOP_P, MIN_P, REPEAT_PENALTY, REPEAT_LAST_N };
 static const struct {
     const char *flag;
     size_t offset;
@@ -95,6 +95,8 @@ static const struct {
     [TOP_K] = {"--top-k", offsetof(struct cli_sampling, top_k)},
     [TOP_P] = {"--top-p", offsetof(struct cli_sampling, top_p)},
     [MIN_P] = {"--min-p", offsetof(struct cli_sampling, min_p)},
+    [REPEAT_PENALTY] = {"--repeat-penalty", offsetof(struct cli_sampling, samplers.values)},
+    [REPEAT_LAST_N] = {"--repeat-last-n", offsetof(struct cli_sampling, samplers.values)},
 };
 
 void cli_sampling_note(const struct cli_command *command, const struct cli_report *report)
@@ -129,6 +131,12 @@ void cli_sampling_take(struct cli_sampling *sampling, const struct glinfer_model
     }
     if (info->min_p >= 0 && takes(sampling, MIN_P)) {
         sampling->min_p = info->min_p;
+    }
+    if (info->repeat_penalty >= 0 && takes(sampling, REPEAT_PENALTY)) {
+        struct glinfer_samplers *values = &sampling->samplers.values;
+        values->repeat_penalty = info->repeat_penalty;
+        values->repeat_last_n =
+            takes(sampling, REPEAT_LAST_N) ? info->repeat_last_n : values->repeat_last_n;
     }
 }
 

@@ -134,6 +134,16 @@ static float read_recommended(const struct gi_gguf *gguf, const char *key, float
     return gi_gguf_get_f32(gguf, key, -1, &value, NULL) && value >= 0 && value <= most ? value : -1;
 }
 
+// Returns the tokens that a recommended penalty counts; -1, which u32 lacks, is the context.
+static int32_t read_window(const struct gi_gguf *gguf)
+{
+    enum { DEFAULT = 64, MOST = 1 << 30 }; // of glinfer_samplers
+    uint32_t n = 0;
+    const bool is_count =
+        gi_gguf_get_u32(gguf, "general.sampling.penalty_last_n", DEFAULT, &n, NULL) && n <= MOST;
+    return is_count ? (int32_t)n : -1;
+}
+
 static void read_sampling(struct glinfer_model_info *info, const struct gi_gguf *gguf)
 {
     const uint32_t unknown = UINT32_MAX;
@@ -144,6 +154,9 @@ static void read_sampling(struct glinfer_model_info *info, const struct gi_gguf 
     const bool is_sound =
         gi_gguf_get_u32(gguf, "general.sampling.top_k", unknown, &top_k, NULL) && top_k <= 1 << 24;
     info->top_k = is_sound ? (int32_t)top_k : -1;
+    info->repeat_penalty = read_recommended(gguf, "general.sampling.penalty_repeat", 1000);
+    info->repeat_penalty = info->repeat_penalty >= 1e-6f ? info->repeat_penalty : -1;
+    info->repeat_last_n = read_window(gguf);
 }
 
 bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *gguf,

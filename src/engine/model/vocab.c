@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "engine/model/plan/file_kind.h"
+#include "gpu/dispatch/step_state.h"
 
 #include <stdlib.h>
 
@@ -109,6 +110,13 @@ static void read_ids(struct reader *reader)
 
 void gi_vocab_warn(const struct gi_gguf *gguf, size_t n_tokens, const struct gi_log *log)
 {
+    struct gi_gguf_array stops;
+    if (gi_gguf_get_array(gguf, "glinfer.tokenizer.stop_ids", GI_GGUF_KIND_I32, &stops, NULL) &&
+        stops.count > GI_MAX_STOP_IDS) {
+        gi_log_write(log, GLINFER_LOG_WARN,
+                     "%s: eos_token_id names %llu tokens that end an answer, of which %d are taken",
+                     gi_gguf_path(gguf), (unsigned long long)stops.count, GI_MAX_STOP_IDS);
+    }
     for (int i = 0; i < N_SPECIAL; i++) {
         uint32_t id; // some files spell "none" as -1, which is all bits set
         if (gi_gguf_get_u32(gguf, special_keys[i], UINT32_MAX, &id, NULL) && id != UINT32_MAX &&

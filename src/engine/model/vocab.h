@@ -22,7 +22,7 @@ struct gi_vocab_file {
 bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out,
                    struct glinfer_error *err);
 // Warns of special tokens whose ids lie outside a vocabulary of n_tokens, which gi_vocab_read
-// leaves out.
+// leaves out, and of more tokens that end an answer than are taken.
 void gi_vocab_warn(const struct gi_gguf *gguf, size_t n_tokens, const struct gi_log *log);
 // Accepts all-zero.
 void gi_vocab_finish(struct gi_vocab_file *file);

@@ -58,6 +58,9 @@ void gi_hf_add_sampling(struct gi_hf_build *b)
             add_number(b, json, &numbers[i]);
         }
         add_top_k(b, json);
+        if (find(json, "repetition_penalty")) { // which counts prompt and answer
+            gi_gguf_add_i32(b->out, "general.sampling.penalty_last_n", -1);
+        }
     }
     cJSON_Delete(json);
 }

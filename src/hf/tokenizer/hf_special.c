@@ -134,7 +134,7 @@ static void add_id(struct gi_hf_tokenizer *t, const char *key, int32_t id)
     }
 }
 
-enum { STOPS_MAX = 16 };
+enum { STOPS_MAX = 256 }; // the engine warns of more than it takes
 
 struct stops {
     int32_t ids[STOPS_MAX];
@@ -263,6 +263,11 @@ void gi_hf_add_templates(struct gi_hf_tokenizer *t)
 {
     const cJSON *member = cJSON_GetObjectItemCaseSensitive(t->config, "chat_template");
     const bool has_file = add_template_file(t, "chat_template.jinja");
+    const bool is_there = has_file || cJSON_IsString(member) || cJSON_IsArray(member);
+    cJSON *file = is_there ? NULL : gi_hf_read_optional(t->b, "chat_template.json");
+    if (file) { // of older models of text and pictures
+        member = cJSON_GetObjectItemCaseSensitive(file, "chat_template");
+    }
     if (cJSON_IsString(member) && !has_file) {
         gi_gguf_add_string(t->b->out, "tokenizer.chat_template", member->valuestring,
                            strlen(member->valuestring));
@@ -272,4 +277,5 @@ void gi_hf_add_templates(struct gi_hf_tokenizer *t)
             add_named(t, template, has_file);
         }
     }
+    cJSON_Delete(file);
 }

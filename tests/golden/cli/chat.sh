@@ -43,6 +43,15 @@ check 'the temperature that the file recommends' "$(said '^temperature 0.6$')" 1
 check 'the top-p of the flag' "$(said '^top-p 0.7$')" 1
 check 'a top-k that no file names' "$(said '^top-k 40$')" 1
 
+cp -r "$folder" "$dir/penalty"
+printf '{"repetition_penalty":1.5}' >"$dir/penalty/generation_config.json"
+printf '/set\n' | "$glinfer" chat -m "$dir/penalty" 2>"$dir/errors" >/dev/null
+check 'the repeat-penalty that the file recommends' "$(said '^repeat-penalty 1.5$')" 1
+check 'it counts all tokens' "$(said '^repeat-last-n -1$')" 1
+printf '/set\n' | "$glinfer" chat -m "$dir/penalty" --repeat-penalty 1.2 2>"$dir/errors" >/dev/null
+check 'the repeat-penalty of the flag' "$(said '^repeat-penalty 1.2$')" 1
+check 'with its count' "$(said '^repeat-last-n 64$')" 1
+
 chat 'Hello there\n' >"$dir/once"
 chat 'Hello there\n/reset\nHello there\n' >"$dir/twice"
 cat "$dir/once" "$dir/once" | cmp -s - "$dir/twice"

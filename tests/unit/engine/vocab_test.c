@@ -1,4 +1,5 @@
 #include "engine/model/vocab.h"
+#include "gguf/gguf_writer.h"
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/gguf/gguf_builder.h"
 
@@ -152,6 +153,25 @@ TEST(ids_outside_the_vocabulary_are_left_out_with_a_warning)
         assert_int_equal(seen.n, ids[i / 7].n_warnings);
         assert_true(seen.n == 0 || (strstr(seen.text, key) && strstr(seen.text, "of 3 tokens")));
         gi_vocab_finish(&file);
+    }
+}
+
+TEST(more_tokens_that_end_an_answer_than_are_taken_are_told)
+{
+    for (uint32_t n = 16; n <= 17; n++) {
+        static const int32_t ids[17];
+        struct gi_gguf_writer w = {0};
+        struct glinfer_error err;
+        struct seen seen = {0};
+        gi_gguf_add_i32s(&w, "glinfer.tokenizer.stop_ids", ids, n);
+        struct gi_gguf *gguf =
+            gi_gguf_compose(&w, "stops", &(struct gi_gguf_tensor_reader){0}, &err);
+        must(gguf, &err);
+        gi_vocab_warn(gguf, N_TOKENS, &(struct gi_log){note_line, &seen});
+        assert_int_equal(seen.n, n > 16);
+        assert_true(n == 16 || strstr(seen.text, "names 17 tokens that end an answer"));
+        gi_gguf_close(gguf);
+        gi_gguf_writer_finish(&w);
     }
 }
 

@@ -385,6 +385,8 @@ TEST(generation_config_gives_the_sampling)
         {"{\"temperature\":0.5,\"top_k\":20}", "general.sampling.temp", 0.5, NULL},
         {"{\"do_sample\":true,\"top_p\":0.75}", "general.sampling.top_p", 0.75, NULL},
         {"{\"repetition_penalty\":1.25}", "general.sampling.penalty_repeat", 1.25, NULL},
+        {"{\"repetition_penalty\":1.25,\"do_sample\":false}", "general.sampling.penalty_repeat", -1,
+         NULL},
         {"{\"temperature\":null}", "general.sampling.temp", -1, NULL},
         {"{\"do_sample\":false,\"temperature\":0.5}", "general.sampling.temp", -1, NULL},
         {"{\"temperature\":\"hot\"}", NULL, 0, "the key temperature is invalid"},

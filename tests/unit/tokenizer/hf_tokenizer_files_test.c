@@ -304,4 +304,20 @@ TEST(chat_templates_come_from_a_file_or_the_config)
     write_or_remove("tokenizer_config.json", "");
 }
 
+TEST(a_template_of_older_folders_is_read_where_there_is_no_other)
+{
+    write_small("", BPE);
+    write_or_remove("chat_template.json", "{\"chat_template\":\"five\"}");
+    write_or_remove("tokenizer_config.json", "{\"chat_template\":null}");
+    struct gi_gguf *gguf = must_do(convert(temp_folder, &err));
+    expect_text(gguf, "tokenizer.chat_template", "five");
+    gi_gguf_close(gguf);
+    write_or_remove("tokenizer_config.json", "{\"chat_template\":\"one\"}");
+    gguf = must_do(convert(temp_folder, &err));
+    expect_text(gguf, "tokenizer.chat_template", "one");
+    gi_gguf_close(gguf);
+    write_or_remove("chat_template.json", "");
+    write_or_remove("tokenizer_config.json", "");
+}
+
 RUN_TESTS(make_temp_folder, remove_temp_folder)
