@@ -124,8 +124,7 @@ static void to_floats(enum gi_safetensors_type type, const uint8_t *from, size_t
         }
     } else {
         for (size_t i = 0; i < n; i++) {
-            const uint32_t bits = (uint32_t)gi_load_u16(from + 2 * i) << 16;
-            memcpy(&to[i], &bits, sizeof(bits));
+            to[i] = gi_bf16_to_float(gi_load_u16(from + 2 * i));
         }
     }
 }

@@ -9,6 +9,11 @@ static float float_of_bits(uint32_t bits)
     return value;
 }
 
+float gi_bf16_to_float(uint16_t value)
+{
+    return float_of_bits((uint32_t)value << 16);
+}
+
 float gi_half_to_float(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;

@@ -80,6 +80,7 @@ void gi_quant_repack_tile(const struct gi_quant *quant, const void *const rows[G
                           size_t n_cols, uint32_t *quads, uint32_t *scales);
 
 float gi_half_to_float(uint16_t half);
+float gi_bf16_to_float(uint16_t value);
 // Rounds to the nearest, ties to even.
 uint16_t gi_float_to_half(float value);
 

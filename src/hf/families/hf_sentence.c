@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "quant/quant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,8 +115,7 @@ static float *read_floats(struct gi_hf_build *b, const struct gi_safetensors *fi
     // From the end, as two bytes become four in place.
     const uint8_t *bytes = (const uint8_t *)values;
     for (size_t i = n; i > 0 && t->type == GI_SAFETENSORS_BF16; i--) {
-        const uint32_t bits = (uint32_t)gi_load_u16(bytes + 2 * (i - 1)) << 16;
-        memcpy(&values[i - 1], &bits, sizeof(bits));
+        values[i - 1] = gi_bf16_to_float(gi_load_u16(bytes + 2 * (i - 1)));
     }
     return values;
 }

@@ -104,17 +104,13 @@ static void read_quants(const uint8_t *from, uint32_t bits, uint8_t q[BLOCK])
 // Returns a scale or bias.
 static float read_scale(const struct gi_mlx_format *format, const uint8_t *scales, size_t i)
 {
-    uint32_t bits;
-    float value;
     switch (format->scale) {
     case GI_MLX_SCALE_F16:
         return gi_half_to_float(gi_load_u16(scales + 2 * i));
     case GI_MLX_SCALE_F32:
         return gi_load_f32(scales + 4 * i);
     default:
-        bits = (uint32_t)gi_load_u16(scales + 2 * i) << 16;
-        memcpy(&value, &bits, sizeof(value));
-        return value;
+        return gi_bf16_to_float(gi_load_u16(scales + 2 * i));
     }
 }
 
