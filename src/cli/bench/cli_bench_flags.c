@@ -129,10 +129,13 @@ static struct cli_bench_settings defaults = {
 #define CLI_SETTINGS cli_bench_settings
 static const struct cli_flag flags[] = {
     CLI_HEADING("Model and device"),
-    CLI_TEXTS(models, "-m, --model", "FILE",
-              "a GGUF file, or the name of a model (required); may be given many times"),
+    CLI_TEXTS(
+        models, "-m, --model", "FILE",
+        "a GGUF file, a folder of SafeTensors, or the name of a model (required); may be given "
+        "many times"),
     CLI_HUB_FLAGS,
     CLI_DEVICE_FLAGS,
+    CLI_QUANTIZE_FLAG(session.quantize),
     CLI_HEADING("Tests; numbers may be lists (128,256) and ranges (1-8, 1-9+2, 64-512*2)"),
     CLI_CUSTOM(n_prompt, cli_list_parse, "-p, --n-prompt", "N",
                "process a prompt of N tokens, or for a speech model N positions of 20 ms of sound, "

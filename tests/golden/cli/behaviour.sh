@@ -187,6 +187,8 @@ for format in md csv json jsonl sql; do
 done
 "$glinfer" bench -m "$model" -p 4 -n 0 -r 1 -o csv 2>/dev/null | tail -n 1 | grep -q ',,'
 check 'bench leaves what is unknown empty in csv' $? 0
+"$glinfer" bench -m "$(dirname "$model")/../folders/llama" --quantize q4_0 -p 4 -n 0 -r 1 -o none 2>/dev/null
+check 'bench takes a folder and its type' $? 0
 check 'and NULL in sql' "$("$glinfer" bench -m "$model" -p 4 -n 0 -r 1 -o sql 2>/dev/null | grep -c ', NULL, ')" 1
 "$glinfer" bench -m "$model" -p 4 -n 2 -r 1 -np 1,2 2>/dev/null >"$dir/table"
 check 'a list of sequences' "$(grep -cE '\| +tg2( x2)? \|' "$dir/table")" 2
