@@ -446,7 +446,7 @@ void gi_hf_add_joined(struct gi_hf_build *b, const char *to, const struct gi_hf_
         const struct gi_safetensor *t = gi_hf_find(b, pieces[0].from);
         take_shape(&s, t);
         if (s.n_dims > 2) { // rows of stacked matrices are joined into one
-            s.dims[1] = s.dims[s.n_dims - 1];
+            s.dims[1] = t->n_elements / count_rows(t, change);
             s.n_dims = 2;
         }
         s.dims[0] = n_rows;

@@ -21,6 +21,10 @@ static const struct gi_hf_row rows[] = {
     {EXPERTS "gate_up_proj", "blk.%.ffn_gate_exps.weight", GI_HF_TRANSPOSE_EVEN},
     {EXPERTS "gate_up_proj", "blk.%.ffn_up_exps.weight", GI_HF_TRANSPOSE_ODD},
     {EXPERTS "down_proj", "blk.%.ffn_down_exps.weight", GI_HF_TRANSPOSE},
+    GI_HF_SWITCH(EXPERTS), // of MLX
+    {EXPERTS "gate_proj.bias", "blk.%.ffn_gate_exps.bias", GI_HF_NONE},
+    {EXPERTS "up_proj.bias", "blk.%.ffn_up_exps.bias", GI_HF_NONE},
+    {EXPERTS "down_proj.bias", "blk.%.ffn_down_exps.bias", GI_HF_NONE},
 };
 static const struct gi_hf_row packed_rows[] = {
     {EXPERTS "gate_up_proj", "blk.%.ffn_gate_exps.weight", GI_HF_EVEN_ROWS},

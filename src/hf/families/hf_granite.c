@@ -25,6 +25,7 @@ static const struct gi_hf_row expert_rows[] = {
     {MOE "input_linear.weight", "blk.%.ffn_gate_exps.weight", GI_HF_FIRST_HALF},
     {MOE "input_linear.weight", "blk.%.ffn_up_exps.weight", GI_HF_SECOND_HALF},
     {MOE "output_linear.weight", "blk.%.ffn_down_exps.weight", GI_HF_NONE},
+    GI_HF_SWITCH(MOE "switch_mlp."),
     {"layers.%.shared_mlp.input_linear.weight", "blk.%.ffn_gate_shexp.weight", GI_HF_FIRST_HALF},
     {"layers.%.shared_mlp.input_linear.weight", "blk.%.ffn_up_shexp.weight", GI_HF_SECOND_HALF},
     {"layers.%.shared_mlp.output_linear.weight", "blk.%.ffn_down_shexp.weight", GI_HF_NONE},

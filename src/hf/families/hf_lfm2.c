@@ -26,6 +26,10 @@ static const struct gi_hf_row rows[] = {
     {"layers.%.self_attn.k_layernorm.weight", "blk.%.attn_k_norm.weight", GI_HF_NONE},
     NETWORK("", ".weight"),
     NETWORK("experts.#.", "_exps.weight"),
+    GI_HF_SWITCH("layers.%.feed_forward.switch_mlp."),
+    {"layers.%.feed_forward.gate_proj.weight", "blk.%.ffn_gate.weight", GI_HF_NONE}, // of MLX
+    {"layers.%.feed_forward.up_proj.weight", "blk.%.ffn_up.weight", GI_HF_NONE},
+    {"layers.%.feed_forward.down_proj.weight", "blk.%.ffn_down.weight", GI_HF_NONE},
     {"layers.%.feed_forward.gate.weight", "blk.%.ffn_gate_inp.weight", GI_HF_NONE},
     {"layers.%.feed_forward.expert_bias", "blk.%.exp_probs_b.bias", GI_HF_NONE},
 };

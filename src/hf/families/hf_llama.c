@@ -43,6 +43,7 @@ static const struct gi_hf_row mixtral_rows[] = {
     {"layers.%.block_sparse_moe.experts.#.w1.weight", "blk.%.ffn_gate_exps.weight", GI_HF_NONE},
     {"layers.%.block_sparse_moe.experts.#.w2.weight", "blk.%.ffn_down_exps.weight", GI_HF_NONE},
     {"layers.%.block_sparse_moe.experts.#.w3.weight", "blk.%.ffn_up_exps.weight", GI_HF_NONE},
+    GI_HF_SWITCH("layers.%.block_sparse_moe.switch_mlp."),
 };
 static const struct gi_hf_row qwen_rows[] = {
     OUTER_ROWS,

@@ -1,22 +1,25 @@
-// Qwen 3.5, dense and with experts: norms are stored as their distance from 1; heads of v that
-// share a key lie side by side, where GGUF has the first heads of all keys first.
+// Qwen 3.5, dense and with experts: norms are stored as their distance from 1, but not by MLX;
+// heads of v that share a key lie side by side, where GGUF has the first heads of all keys first.
 #include "hf/families/hf_families.h"
 #include "hf/families/hf_layers.h"
 #include "hf/families/hf_rows.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define LINEAR "layers.%.linear_attn."
 #define SHARED "layers.%.mlp.shared_expert"
 
-static const struct gi_hf_row rows[] = {
-    GI_HF_EMBEDDING,
+static const struct gi_hf_row norm_rows[] = {
     GI_HF_OUTPUT(GI_HF_PLUS_ONE),
     {"layers.%.input_layernorm.weight", "blk.%.attn_norm.weight", GI_HF_PLUS_ONE},
     {"layers.%.post_attention_layernorm.weight", "blk.%.post_attention_norm.weight",
      GI_HF_PLUS_ONE},
-    GI_HF_ATTENTION(GI_HF_NONE, GI_HF_NONE),
     GI_HF_HEAD_NORMS(GI_HF_PLUS_ONE),
+};
+static const struct gi_hf_row rows[] = {
+    GI_HF_EMBEDDING,
+    GI_HF_ATTENTION(GI_HF_NONE, GI_HF_NONE),
     GI_HF_NETWORK,
     GI_HF_EXPERTS,
     {"layers.%.mlp.experts.gate_up_proj", "blk.%.ffn_gate_exps.weight", GI_HF_FIRST_HALF},
@@ -138,6 +141,31 @@ static void add_rope(struct gi_hf_build *b)
     gi_hf_add_f32(b, "rope.freq_base", gi_hf_rope_base(b, 10000.0f));
 }
 
+//-- norms -----------------------------------------------------------------------------------------
+
+// Returns true if mlx-lm converted the folder: it moves the taps of convolutions, and adds 1 to the
+// norms.
+static bool is_of_mlx(const struct gi_hf_build *b, uint32_t n_layer)
+{
+    const struct gi_safetensor *conv = NULL;
+    for (uint32_t i = 0; !conv && i < n_layer; i++) {
+        char name[NAME_SIZE];
+        snprintf(name, sizeof(name), "layers.%u.linear_attn.conv1d.weight", i);
+        conv = gi_hf_find(b, name);
+    }
+    return conv && conv->n_dims == 3 && conv->dims[1] > 1 && conv->dims[2] == 1;
+}
+
+static void add_norms(struct gi_hf_build *b, bool is_whole)
+{
+    struct gi_hf_row own[sizeof(norm_rows) / sizeof(norm_rows[0])];
+    memcpy(own, norm_rows, sizeof(own));
+    for (size_t i = 0; is_whole && i < sizeof(own) / sizeof(own[0]); i++) {
+        own[i].change = GI_HF_NONE;
+    }
+    GI_HF_ADD_ROWS(b, own);
+}
+
 static void build(struct gi_hf_build *b)
 {
     struct sizes sizes;
@@ -154,6 +182,7 @@ static void build(struct gi_hf_build *b)
     for (uint32_t i = 0; i < n_layer && gi_hf_ok(b); i++) {
         add_linear_layer(b, &sizes, i);
     }
+    add_norms(b, is_of_mlx(b, n_layer));
     GI_HF_ADD_ROWS(b, rows);
     // Columns of the heads of v.
     const struct gi_hf_row out = {LINEAR "out_proj.weight", "blk.%.ssm_out.weight",

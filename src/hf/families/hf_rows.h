@@ -34,10 +34,16 @@
     {"layers.%.mlp.gate_proj.weight", "blk.%.ffn_gate.weight", GI_HF_NONE},                        \
     {"layers.%.mlp.up_proj.weight", "blk.%.ffn_up.weight", GI_HF_NONE},                            \
     {"layers.%.mlp.down_proj.weight", "blk.%.ffn_down.weight", GI_HF_NONE}
+// Experts that MLX stacked, by the start of their names.
+#define GI_HF_SWITCH(start)                                                                        \
+    {start "gate_proj.weight", "blk.%.ffn_gate_exps.weight", GI_HF_NONE},                          \
+    {start "up_proj.weight", "blk.%.ffn_up_exps.weight", GI_HF_NONE},                              \
+    {start "down_proj.weight", "blk.%.ffn_down_exps.weight", GI_HF_NONE}
 // Experts, each with tensors of its own.
 #define GI_HF_EXPERTS                                                                              \
     {"layers.%.mlp.experts.#.gate_proj.weight", "blk.%.ffn_gate_exps.weight", GI_HF_NONE},         \
     {"layers.%.mlp.experts.#.up_proj.weight", "blk.%.ffn_up_exps.weight", GI_HF_NONE},             \
     {"layers.%.mlp.experts.#.down_proj.weight", "blk.%.ffn_down_exps.weight", GI_HF_NONE},         \
-    {"layers.%.mlp.gate.weight", "blk.%.ffn_gate_inp.weight", GI_HF_NONE}
+    {"layers.%.mlp.gate.weight", "blk.%.ffn_gate_inp.weight", GI_HF_NONE},                         \
+    GI_HF_SWITCH("layers.%.mlp.switch_mlp.")
 // clang-format on

@@ -2,9 +2,12 @@
 // are tested by mlx_golden_test.c, models by tests/golden.
 #include "hf/folder/hf_folder.h"
 #include "hf/hf_build.h"
+#include "quant/quant.h"
 #include "tests/data/test_data.h"
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wrap.h"
+
+#include <math.h>
 
 #define GGUF __attribute__((cleanup(close_at))) struct gi_gguf
 static void close_at(struct gi_gguf **gguf)
@@ -106,6 +109,66 @@ TEST(quantize_leaves_matrices_of_mlx_as_they_are)
         assert_string_equal(gi_gguf_tensor_find(gguf, "token_embd.weight")->type->name,
                             types[i][1]);
         assert_string_equal(gi_gguf_tensor_find(gguf, "blk.0.attn_q.weight")->type->name, "q4_1");
+    }
+}
+
+// Returns the elements of a tensor, which the caller frees.
+static float *read_values(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor)
+{
+    const struct gi_quant *quant = gi_quant_find(tensor->type->type);
+    const size_t n_cols = (size_t)tensor->dims[0], n_rows = (size_t)tensor->n_elements / n_cols;
+    uint8_t *bytes = malloc((size_t)tensor->size);
+    float *values = malloc((size_t)tensor->n_elements * sizeof(*values));
+    struct glinfer_error err;
+    assert_true(bytes && values && quant);
+    must(gi_gguf_tensor_read(gguf, tensor, 0, (size_t)tensor->size, bytes, &err), &err);
+    for (size_t i = 0; i < n_rows; i++) {
+        gi_quant_dequantize_row(quant, bytes + tensor->size / n_rows * i, n_cols,
+                                values + i * n_cols);
+    }
+    free(bytes);
+    return values;
+}
+
+// Compares tensors; mlx-lm rounds norms to bf16 after it has added 1.
+static void compare(const struct gi_gguf *a, const struct gi_gguf_tensor *t,
+                    const struct gi_gguf *b)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%.*s", (int)t->name.size, t->name.data);
+    const struct gi_gguf_tensor *other = gi_gguf_tensor_find(b, name);
+    if (!other || memcmp(other->dims, t->dims, sizeof(t->dims)) != 0) {
+        fail_msg("%s: %s is missing or of another shape", gi_gguf_path(b), name);
+    }
+    float *x = read_values(a, t), *y = read_values(b, other);
+    const float tolerance = t->n_dims == 1 && strstr(name, "norm") ? 0x1p-8f : 0;
+    for (size_t i = 0; i < t->n_elements; i++) {
+        if (!(fabsf(x[i] - y[i]) <= tolerance * fabsf(x[i]))) {
+            fail_msg("%s: element %zu of %s is %g, expected %g", gi_gguf_path(b), i, name,
+                     (double)y[i], (double)x[i]);
+        }
+    }
+    free(x);
+    free(y);
+}
+
+// Folders that mlx-lm converted, with experts in stacks, are the models that they were made from:
+// tools/golden/mlx/make_mlx_twins.py.
+TEST(folders_of_mlx_have_the_weights_of_those_they_were_made_from)
+{
+    static const char *const names[] = {"qwen3moe",       "qwen35",     "mixtral",
+                                        "lfm2moe",        "granitemoe", "granitehybrid_moe",
+                                        "granite4_dense", "gpt_oss"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char file[128];
+        snprintf(file, sizeof(file), "data/folders/%s", names[i]);
+        GGUF *own = must_do(gi_hf_open(test_data(file), "none", &err));
+        snprintf(file, sizeof(file), "data/mlx/%s", names[i]);
+        GGUF *mlx = must_do(gi_hf_open(test_data(file), "none", &err));
+        assert_int_equal(gi_gguf_tensor_count(own), gi_gguf_tensor_count(mlx));
+        for (size_t k = 0; k < gi_gguf_tensor_count(own); k++) {
+            compare(own, gi_gguf_tensor_at(own, k), mlx);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ Modes, bits and groups differ from module to module. The tokenizer is that of te
 computes with the quantised weights and activations in f32. Needs PyPI mlx[cpu], mlx-lm and numpy.
 """
 import argparse
+import importlib
 import json
 import pathlib
 import shutil
@@ -17,12 +18,12 @@ from importlib.metadata import version
 import mlx.core as mx
 import numpy as np
 from mlx.utils import tree_flatten, tree_unflatten
-from mlx_lm.models import llama
 from mlx_lm.utils import quantize_model, save_config, save_model
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TOKENIZER = ROOT / "tests/data/folders/llama"
 N_STEPS = 24
+STOPS = (1, 291)  # <|endoftext|> and <|im_end|>, which end an answer
 LEAD_BYTES = slice(2 + 0xC0, 2 + 0x100)  # tokens that begin a UTF-8 character
 
 
@@ -50,6 +51,13 @@ MODELS = {
         "layers.0.self_attn.v_proj": affine(8, 64), "layers.0.mlp.gate_proj": floats("nvfp4"),
         "shape": {"tie_word_embeddings": True},
     },
+    "mlx_experts": {
+        "default": affine(4, 32), "mlp.gate": affine(8, 32), "switch_mlp.down_proj": affine(6, 32),
+        "shape": {"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "hidden_size": 64, "head_dim": 32,
+                  "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 64, "moe_intermediate_size": 64,
+                  "num_experts": 4, "num_experts_per_tok": 2, "decoder_sparse_step": 1, "mlp_only_layers": [],
+                  "norm_topk_prob": True},
+    },
 }
 SHAPE = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "bos_token_id": 0, "eos_token_id": 1, "hidden_act": "silu",
          "hidden_size": 128, "intermediate_size": 256, "max_position_embeddings": 512, "num_attention_heads": 4,
@@ -70,7 +78,8 @@ def draw(name, shape):
 
 
 def make_model(row, config):
-    model = llama.Model(llama.ModelArgs.from_dict(config))
+    module = importlib.import_module(f"mlx_lm.models.{config['model_type']}")
+    model = module.Model(module.ModelArgs.from_dict(config))
     weights = [(name, mx.array(draw(name, value.shape).astype(np.float32)).astype(mx.bfloat16))
                for name, value in tree_flatten(model.parameters())]
     model.update(tree_unflatten(weights))
@@ -98,7 +107,7 @@ def write_golden(path, name, model, prompts):
             for _ in range(N_STEPS):
                 probs = log_probabilities(model, tokens)
                 best = np.argsort(-probs, kind="stable")
-                token = next(int(i) for i in best if i != SHAPE["eos_token_id"])
+                token = next(int(i) for i in best if i not in STOPS)
                 out.write(" ".join([f"step {token}", *(f"{i} {probs[i]:.6f}" for i in best[:10])]) + "\n")
                 tokens.append(token)
 
