@@ -252,8 +252,8 @@ bool gi_safetensors_add(struct gi_safetensors *files, const struct glinfer_sourc
     }
     file->header = parse_header(&file->source, header_size, err);
     return file->header && read_tensors(files, file, header_size, err) &&
-           check_cover(&file->source, files->tensors.data + first, files->tensors.count - first,
-                       PREFIX_SIZE + header_size, err);
+           check_cover(&file->source, first > 0 ? &files->tensors.data[first] : files->tensors.data,
+                       files->tensors.count - first, PREFIX_SIZE + header_size, err);
 }
 
 //-- open, close ---------------------------------------------------------------------------------
