@@ -49,10 +49,10 @@ install(FILES ${PROJECT_BINARY_DIR}/glinfer.pc DESTINATION ${CMAKE_INSTALL_LIBDI
 install(FILES src/glinfer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 
 # glinfer(3), of the date that glinfer(1) has.
-set(man3 awk -v version=${PROJECT_VERSION} -f ${PROJECT_SOURCE_DIR}/tools/man3.awk ${PROJECT_SOURCE_DIR}/src/cli/man/glinfer.1
+set(man3 awk -v version=${PROJECT_VERSION} -f ${PROJECT_SOURCE_DIR}/tools/cmake/man3.awk ${PROJECT_SOURCE_DIR}/src/cli/man/glinfer.1
     ${PROJECT_SOURCE_DIR}/src/glinfer.h)
 add_custom_command(OUTPUT glinfer.3 COMMAND ${man3} > glinfer.3 VERBATIM
-    DEPENDS src/glinfer.h src/cli/man/glinfer.1 tools/man3.awk)
+    DEPENDS src/glinfer.h src/cli/man/glinfer.1 tools/cmake/man3.awk)
 add_custom_target(glinfer_man ALL DEPENDS glinfer.3)
 install(FILES ${PROJECT_BINARY_DIR}/glinfer.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT dev)
 # Each function has it by its own name, too.
