@@ -35,7 +35,7 @@ endforeach()
 
 list_files(sources *.c *.h *.comp *.glsl *.def *.cmake *.sh *.md *.1 *.awk *.py *.js *.css *.html CMakeLists.txt)
 file(GLOB scripts RELATIVE ${SOURCE} ${SOURCE}/tools/[a-z]*)
-list(FILTER scripts EXCLUDE REGEX "[.]|/(checks|cmake|examples|golden)$")
+list(FILTER scripts EXCLUDE REGEX "[.]|/(checks|cmake|examples|golden|python)$")
 list(REMOVE_ITEM sources tools/checks/words.awk)
 execute_process(COMMAND awk -v "list=${LIST}" -v "show=${SHOW}" -f tools/checks/words.awk tools/checks/words.txt ${sources}
                         ${scripts} README.md CHANGELOG.md CONTRIBUTING.md CMakeLists.txt
