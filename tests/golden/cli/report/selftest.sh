@@ -1,7 +1,7 @@
 #!/bin/sh
 # selftest.sh GLINFER MODEL: kernels that are wrong, or do not compile, are found, and others give the same text. Status
 # 77: no llvmpipe, whose kernels are named here.
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../common.sh"
 
 "$glinfer" info 2>/dev/null | grep -q '^surfaceless: llvmpipe\|: llvmpipe' || exit 77
 unset GLINFER_FAULT
