@@ -18,6 +18,7 @@ enum { CLI_N_COMMON = 7 };
     X(embed)                                                                                       \
     X(perplexity)                                                                                  \
     X(profile)                                                                                     \
+    X(report)                                                                                      \
     X(selftest)                                                                                    \
     X(tokenize)                                                                                    \
     X(tune)
