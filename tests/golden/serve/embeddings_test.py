@@ -65,7 +65,7 @@ def the_server_answers(vectors):
         _, _, told = server.post("/embedding", {"content": tokens["tokens"]})
         near(told[0]["embedding"][0], vectors[0], "ids, native")
         for wrong in ({}, {"input": []}, {"input": ["a", ""]}, {"input": {"a": 1}}, {"input": "x", "encoding_format": "hex"},
-                      {"input": "x", "dimensions": 0}, {"input": "x", "dimensions": 1 << 16}, {"input": "x", "dimensions": 1.5}, {"input": "x", "embd_normalize": "x"}, {"input": ["x"] * 65},
+                      {"input": "x", "dimensions": 0}, {"input": "x", "dimensions": 1 << 16}, {"input": "x", "dimensions": 1.5}, {"input": "x", "embd_normalize": "x"}, {"input": ["x"] * 8193},
                       {"input": "x" * 5000}, {"input": 1.5}):
             same(server.post("/v1/embeddings", wrong)[0], 400, wrong)
         same(server.post("/completion", {"prompt": "a", "n_predict": 2})[0], 200, "answers go on")

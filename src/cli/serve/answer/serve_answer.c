@@ -20,11 +20,17 @@ struct serve_answer *serve_answer_create(struct serve_scheduler *scheduler,
     answer->tokenizer = serve_scheduler_tokenizer(scheduler);
     answer->format = format;
     answer->task = task;
-    answer->choices = cli_alloc(SERVE_MAX_JOBS, sizeof(*answer->choices));
     answer->created = (int64_t)time(NULL);
     cli_random_letters(id, sizeof(id) - 1);
     snprintf(answer->id, sizeof(answer->id), "%s%s", format->id_prefix, id);
     return answer;
+}
+
+void serve_answer_prepare(struct serve_answer *answer)
+{
+    if (!answer->choices) {
+        answer->choices = cli_alloc(answer->task->n_jobs, sizeof(*answer->choices));
+    }
 }
 
 void serve_answer_destroy(struct serve_answer *answer)
@@ -36,7 +42,7 @@ void serve_answer_destroy(struct serve_answer *answer)
     if (answer->n_over < answer->task->n_jobs) {
         serve_scheduler_cancel(answer->scheduler, answer->task);
     }
-    for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
+    for (uint32_t i = 0; answer->choices && i < answer->task->n_jobs; i++) {
         struct serve_choice *choice = &answer->choices[i];
         cli_bytes_finish(&choice->text);
         serve_thoughts_finish(&choice->thoughts);
@@ -318,36 +324,6 @@ static unsigned status_of(enum glinfer_status status)
     default:
         return 500;
     }
-}
-
-static const char *type_of(unsigned status)
-{
-    switch (status) {
-    case 401:
-        return "authentication_error";
-    case 403:
-        return "permission_error";
-    case 404:
-        return "not_found_error";
-    case 500:
-        return "server_error";
-    case 501:
-        return "not_supported_error";
-    case 503:
-        return "unavailable_error";
-    default:
-        return "invalid_request_error";
-    }
-}
-
-cJSON *serve_error_json(unsigned status, const char *message)
-{
-    cJSON *json = cJSON_CreateObject();
-    cJSON *error = cJSON_AddObjectToObject(json, "error");
-    cJSON_AddNumberToObject(error, "code", status);
-    cJSON_AddStringToObject(error, "message", message);
-    cJSON_AddStringToObject(error, "type", type_of(status));
-    return json;
 }
 
 // Ends the request: one failed answer fails all of it.

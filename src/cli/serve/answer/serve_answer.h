@@ -2,6 +2,7 @@
 // whole at the end, or in server-sent events. One thread at a time uses an answer.
 #pragma once
 
+#include "cli/serve/answer/serve_reply.h"
 #include "cli/serve/answer/serve_thoughts.h"
 #include "cli/serve/calls/serve_styles.h"
 #include "cli/serve/schedule/serve_scheduler.h"
@@ -59,7 +60,7 @@ struct serve_answer {
     const struct glinfer_tokenizer *tokenizer; // borrowed
     const char *model;                         // its name; borrowed
     struct serve_task *task;                   // a reference
-    struct serve_choice *choices;              // SERVE_MAX_JOBS, of which the task uses n_jobs
+    struct serve_choice *choices;              // one for each job; owned
     char id[48];
     const char *type;                     // media type of the body, a string literal; NULL: JSON
     int64_t created;                      // seconds since 1970
@@ -75,19 +76,18 @@ struct serve_answer {
     size_t sent; // bytes of the body that were sent
 };
 
-// Takes over a reference to the task. The caller sets the fields above has_begun before it submits
-// the task.
+// Takes over a reference to the task. The caller sets the fields above has_begun, and calls
+// serve_answer_prepare, before it submits the task.
 struct serve_answer *serve_answer_create(struct serve_scheduler *scheduler,
                                          const struct serve_format *format,
                                          struct serve_task *task);
+// Creates the choices of a task that has all its jobs, unless they exist.
+void serve_answer_prepare(struct serve_answer *answer);
 // Cancels answers that have not ended. Accepts NULL.
 void serve_answer_destroy(struct serve_answer *answer);
 
 // Takes the events since the last call. Returns false if there are none.
 bool serve_answer_advance(struct serve_answer *answer);
-
-// Returns the body of an error: {"error": {"code", "message", "type"}}, the type by the status.
-cJSON *serve_error_json(unsigned status, const char *message);
 
 //-- for formats -----------------------------------------------------------------------------------
 

@@ -108,17 +108,20 @@ static int compare_ranked(const void *left, const void *right)
                                 : (a->index > b->index) - (a->index < b->index);
 }
 
-// Ranks the texts, the best first. Returns how many the request asks for.
-static uint32_t rank(const struct serve_answer *answer, struct ranked ranks[SERVE_MAX_JOBS])
+// Returns the texts, the best first, and sets *count to the number that the request asks for. The
+// caller frees them.
+static struct ranked *rank(const struct serve_answer *answer, uint32_t *count)
 {
     const uint32_t n = answer->task->n_jobs;
+    struct ranked *ranks = cli_alloc(n, sizeof(*ranks));
     const cJSON *n_best = cli_json_get(answer->task->body, "top_n");
     for (uint32_t i = 0; i < n; i++) {
         ranks[i] = (struct ranked){i, values_of(&answer->choices[i])[0]};
     }
     qsort(ranks, n, sizeof(ranks[0]), compare_ranked);
     int64_t wanted;
-    return cli_json_int(n_best, &wanted) && wanted >= 0 && wanted < n ? (uint32_t)wanted : n;
+    *count = cli_json_int(n_best, &wanted) && wanted >= 0 && wanted < n ? (uint32_t)wanted : n;
+    return ranks;
 }
 
 static bool is_on(const struct serve_answer *answer, const char *name)
@@ -142,8 +145,8 @@ static const char *text_at(const struct serve_answer *answer, const char *list, 
 // Lists documents in the shape of Jina's and Cohere's API.
 static cJSON *rerank_whole(const struct serve_answer *answer)
 {
-    struct ranked ranks[SERVE_MAX_JOBS];
-    const uint32_t n = rank(answer, ranks);
+    uint32_t n;
+    struct ranked *ranks = rank(answer, &n);
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "object", "list");
     cJSON_AddStringToObject(json, "model", answer->model);
@@ -158,6 +161,7 @@ static cJSON *rerank_whole(const struct serve_answer *answer)
         }
     }
     add_usage(json, answer);
+    free(ranks);
     return json;
 }
 
@@ -165,8 +169,8 @@ static cJSON *rerank_whole(const struct serve_answer *answer)
 // a sigmoid unless the request asks for raw scores.
 static cJSON *rerank_texts_whole(const struct serve_answer *answer)
 {
-    struct ranked ranks[SERVE_MAX_JOBS];
-    const uint32_t n = rank(answer, ranks);
+    uint32_t n;
+    struct ranked *ranks = rank(answer, &n);
     const bool is_raw = is_on(answer, "raw_scores") || count_values(&answer->choices[0]) > 1;
     cJSON *results = cJSON_CreateArray();
     for (uint32_t i = 0; i < n; i++) {
@@ -178,6 +182,7 @@ static cJSON *rerank_texts_whole(const struct serve_answer *answer)
         }
         cli_json_add_float(item, "score", is_raw ? score : 1 / (1 + expf(-score)));
     }
+    free(ranks);
     return results;
 }
 

@@ -7,6 +7,36 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char *type_of(unsigned status)
+{
+    switch (status) {
+    case 401:
+        return "authentication_error";
+    case 403:
+        return "permission_error";
+    case 404:
+        return "not_found_error";
+    case 500:
+        return "server_error";
+    case 501:
+        return "not_supported_error";
+    case 503:
+        return "unavailable_error";
+    default:
+        return "invalid_request_error";
+    }
+}
+
+cJSON *serve_error_json(unsigned status, const char *message)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON *error = cJSON_AddObjectToObject(json, "error");
+    cJSON_AddNumberToObject(error, "code", status);
+    cJSON_AddStringToObject(error, "message", message);
+    cJSON_AddStringToObject(error, "type", type_of(status));
+    return json;
+}
+
 void serve_reply_finish(struct serve_reply *reply)
 {
     serve_answer_destroy(reply->answer);
@@ -43,4 +73,17 @@ void serve_reply_error(struct serve_reply *reply, unsigned status, const char *f
     }
     serve_reply_json(reply, status, serve_error_json(status, message));
     reply->retry_s = status == 503 ? 1 : 0;
+}
+
+void serve_reply_refuse(struct serve_reply *reply, const struct serve_fields *fields)
+{
+    serve_reply_error(reply, fields->status, "%s", fields->message);
+    if (fields->n_ctx > 0) {
+        cJSON *json = serve_error_json(fields->status, fields->message);
+        cJSON *error = cJSON_GetObjectItem(json, "error");
+        cJSON_ReplaceItemInObject(error, "type", cJSON_CreateString("exceed_context_size_error"));
+        cJSON_AddNumberToObject(error, "n_prompt_tokens", (double)fields->n_prompt);
+        cJSON_AddNumberToObject(error, "n_ctx", fields->n_ctx);
+        serve_reply_json(reply, fields->status, json);
+    }
 }

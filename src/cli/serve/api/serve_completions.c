@@ -130,7 +130,7 @@ static void read_shared(struct serve_request *request)
     read_slot(request);
     read_probs(request);
     read_grammar(request);
-    serve_fields_int(&request->fields, "n", 1, SERVE_MAX_JOBS, &request->n_choices);
+    serve_fields_int(&request->fields, "n", 1, SERVE_MAX_ANSWERS, &request->n_choices);
     serve_fields_bool(&request->fields, "return_tokens", &request->answer->has_ids);
 }
 
@@ -144,14 +144,12 @@ static void add_jobs(struct serve_request *request, const char *text, struct cli
     if (ids->count == 0) {
         serve_fields_refuse(&request->fields, 400, "invalid prompt: it is empty");
     } else if (ids->count >= n_ctx) {
-        serve_fields_refuse(&request->fields, 400,
-                            "invalid prompt: it has %zu tokens, but the context has %u", ids->count,
-                            n_ctx);
+        serve_fields_overflow(&request->fields, ids->count, n_ctx);
     }
     for (int64_t i = 0; i < request->n_choices && !request->fields.is_wrong; i++) {
-        if (task->n_jobs == SERVE_MAX_JOBS) {
+        if (task->n_jobs == SERVE_MAX_ANSWERS) {
             serve_fields_refuse(&request->fields, 400, "invalid request: more than %d answers",
-                                SERVE_MAX_JOBS);
+                                SERVE_MAX_ANSWERS);
             break;
         }
         struct serve_job *job = serve_task_add(task);
@@ -200,7 +198,7 @@ static void refuse_absent(struct serve_fields *fields)
 {
     int64_t best_of = 1;
     const cJSON *suffix = serve_fields_get(fields, "suffix");
-    serve_fields_int(fields, "best_of", 1, SERVE_MAX_JOBS, &best_of);
+    serve_fields_int(fields, "best_of", 1, SERVE_MAX_ANSWERS, &best_of);
     if (best_of > 1) {
         serve_fields_refuse(fields, 400, "\"best_of\" is not supported; \"n\" gives all answers");
     } else if (cJSON_IsString(suffix) && suffix->valuestring[0]) {
@@ -287,6 +285,7 @@ void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_re
         close_thought(&request, &ids);
         add_jobs(&request, NULL, &ids);
     }
+    serve_answer_prepare(request.answer);
     for (uint32_t i = 0; i < request.task->n_jobs; i++) {
         const struct cli_ids *prompt = &request.task->jobs[i].prompt;
         serve_thoughts_begin(&request.answer->choices[i].thoughts,

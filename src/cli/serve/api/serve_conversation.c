@@ -516,7 +516,7 @@ void serve_handle_template(const struct serve_api *api, cJSON *body, struct serv
     struct serve_task *task = serve_task_create(NULL);
     serve_tools_read(&fields, tokenizer, task, &tools);
     if (fields.is_wrong || !serve_read_conversation(&fields, tokenizer, &tools, &ids)) {
-        serve_reply_error(reply, fields.status, "%s", fields.message);
+        serve_reply_refuse(reply, &fields);
     } else {
         cJSON *json = cJSON_CreateObject();
         cJSON_AddItemToObject(json, "prompt", serve_write_tokens(tokenizer, ids.items, ids.count));

@@ -8,23 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Adds an input; takes over its ids.
+static void add_ids(struct serve_request *request, const char *name, struct cli_ids *ids)
+{
+    const uint32_t n_ctx = serve_scheduler_info(request->api->scheduler)->n_ctx;
+    if (ids->count == 0) {
+        serve_fields_refuse(&request->fields, 400, "invalid \"%s\": it is empty", name);
+    } else if (ids->count > n_ctx) {
+        serve_fields_overflow(&request->fields, ids->count, n_ctx);
+    } else if (request->task->n_jobs == SERVE_MAX_INPUTS) {
+        serve_fields_refuse(&request->fields, 400, "invalid \"%s\": more than %d", name,
+                            SERVE_MAX_INPUTS);
+    } else {
+        serve_task_add(request->task)->prompt = *ids;
+        return;
+    }
+    free(ids->items);
+}
+
 static void add_input(struct serve_request *request, const cJSON *input)
 {
     struct cli_ids ids = {0};
-    if (!serve_read_prompt(&request->fields, request->tokenizer, input, &ids)) {
-        free(ids.items);
-        return;
-    }
-    if (ids.count == 0) {
-        serve_fields_refuse(&request->fields, 400, "invalid \"input\": it is empty");
-    } else if (request->task->n_jobs == SERVE_MAX_JOBS) {
-        serve_fields_refuse(&request->fields, 400, "invalid \"input\": more than %d",
-                            SERVE_MAX_JOBS);
+    if (serve_read_prompt(&request->fields, request->tokenizer, input, &ids)) {
+        add_ids(request, "input", &ids);
     } else {
-        serve_task_add(request->task)->prompt = ids;
-        return;
+        free(ids.items);
     }
-    free(ids.items);
 }
 
 static void read_inputs(struct serve_request *request)
@@ -108,13 +117,12 @@ static void add_document(struct serve_request *request, const char *query, const
     const char *content = serve_document_text(document);
     if (!content) {
         serve_fields_expect(&request->fields, name, "a list of strings or of {\"text\": ...}");
-    } else if (request->task->n_jobs == SERVE_MAX_JOBS) {
-        serve_fields_refuse(&request->fields, 400, "invalid documents: more than %d",
-                            SERVE_MAX_JOBS);
     } else {
+        struct cli_ids ids = {0};
         const struct cli_bytes text = {.data = (char *)content, .size = strlen(content)};
-        if (!cli_tokenize_pair(request->tokenizer, query, &text,
-                               &serve_task_add(request->task)->prompt, &err)) {
+        if (cli_tokenize_pair(request->tokenizer, query, &text, &ids, &err)) {
+            add_ids(request, name, &ids);
+        } else {
             serve_fields_refuse(&request->fields, 501, "%s", err.message);
         }
     }

@@ -42,6 +42,20 @@ bool serve_fields_refuse(struct serve_fields *fields, unsigned status, const cha
     return false;
 }
 
+bool serve_fields_overflow(struct serve_fields *fields, size_t n, uint32_t n_ctx)
+{
+    if (!fields->is_wrong) {
+        fields->n_prompt = n;
+        fields->n_ctx = n_ctx;
+    }
+    // Clients look for the words "exceeds the available context size" and "too large".
+    return serve_fields_refuse(fields, 400,
+                               "request (%zu tokens) exceeds the available context size (%u "
+                               "tokens): it is too large; shorten it, or start the server with a "
+                               "larger -c",
+                               n, n_ctx);
+}
+
 bool serve_fields_expect(struct serve_fields *fields, const char *name, const char *expected)
 {
     return serve_fields_refuse(fields, 400, "invalid \"%s\": expected %s", name, expected);

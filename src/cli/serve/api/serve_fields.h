@@ -12,6 +12,8 @@ struct serve_fields {
     bool is_wrong;
     unsigned status; // of HTTP, if it is wrong
     char message[512];
+    size_t n_prompt; // tokens of a prompt that is longer than the context
+    uint32_t n_ctx;  // tokens of the context; 0: another mistake
 };
 
 // Returns why size bytes of JSON cannot be read: they are not UTF-8, or have a zero character,
@@ -21,6 +23,9 @@ const char *serve_find_fault(const char *text, size_t size);
 // Notes a mistake with its HTTP status. Returns false.
 bool serve_fields_refuse(struct serve_fields *fields, unsigned status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+// Refuses a prompt of n tokens that does not fit a context of n_ctx. Returns false.
+bool serve_fields_overflow(struct serve_fields *fields, size_t n, uint32_t n_ctx);
 
 // Notes that a field is invalid, and the value that was expected. Returns false.
 bool serve_fields_expect(struct serve_fields *fields, const char *name, const char *expected);

@@ -69,6 +69,7 @@ void serve_request_close(struct serve_request *request, struct serve_reply *repl
     if (asked && other && strcmp(asked, other) == 0 && strcmp(asked, own) != 0) {
         serve_fields_expect(fields, "model", own);
     }
+    serve_answer_prepare(answer);
     const enum serve_queued queued =
         fields->is_wrong ? SERVE_QUEUE_CLOSED
                          : serve_scheduler_submit(request->api->scheduler, request->task);
@@ -82,7 +83,7 @@ void serve_request_close(struct serve_request *request, struct serve_reply *repl
     }
     serve_answer_destroy(answer);
     if (fields->is_wrong) {
-        serve_reply_error(reply, fields->status, "%s", fields->message);
+        serve_reply_refuse(reply, fields);
     } else if (queued == SERVE_QUEUE_FULL) {
         reply_busy(request->api, is_speech, reply);
     } else {

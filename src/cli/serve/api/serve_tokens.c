@@ -99,7 +99,7 @@ void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serv
     const unsigned flags = (has_special ? 0 : GLINFER_TOKENIZE_NO_BOS) |
                            (parses_special ? 0 : GLINFER_TOKENIZE_NO_SPECIAL);
     if (fields.is_wrong || !append_text(&fields, tokenizer, content, flags, &ids)) {
-        serve_reply_error(reply, fields.status, "%s", fields.message);
+        serve_reply_refuse(reply, &fields);
     } else {
         cJSON *json = cJSON_CreateObject();
         cJSON *list = cJSON_AddArrayToObject(json, "tokens");
@@ -131,7 +131,7 @@ void serve_handle_detokenize(const struct serve_api *api, cJSON *body, struct se
     if (!cJSON_IsArray(tokens)) {
         serve_reply_error(reply, 400, "invalid \"tokens\": expected a list of token ids");
     } else if (!serve_read_prompt(&fields, tokenizer, tokens, &ids)) {
-        serve_reply_error(reply, fields.status, "%s", fields.message);
+        serve_reply_refuse(reply, &fields);
     } else {
         cJSON *json = cJSON_CreateObject();
         cJSON_AddItemToObject(json, "content", serve_write_tokens(tokenizer, ids.items, ids.count));

@@ -80,7 +80,7 @@ void serve_handle_set_adapters(const struct serve_api *api, cJSON *body, struct 
     serve_lora_read(api->lora, &fields, body, scales);
     cJSON_Delete(body);
     if (fields.is_wrong) {
-        serve_reply_error(reply, fields.status, "%s", fields.message);
+        serve_reply_refuse(reply, &fields);
         return;
     }
     pthread_mutex_lock(&api->lora->mutex);

@@ -19,14 +19,21 @@ void serve_queue_finish(struct serve_queue *queue)
     pthread_mutex_destroy(&queue->lock);
 }
 
+// Returns true for an answer that uses a place in the queue.
+static bool has_place(const struct serve_job *job)
+{
+    return !job->task->is_embedding || job->choice + 1 == job->task->n_jobs;
+}
+
 enum serve_queued serve_queue_push(struct serve_queue *queue, struct serve_task *task,
                                    uint32_t n_idle)
 {
     enum serve_queued queued = SERVE_QUEUED;
+    const uint32_t n_places = task->is_embedding ? 1 : task->n_jobs;
     pthread_mutex_lock(&queue->lock);
     if (queue->is_closed) {
         queued = SERVE_QUEUE_CLOSED;
-    } else if (queue->count + task->n_jobs > queue->capacity + n_idle) {
+    } else if (queue->n_used + n_places > queue->capacity + n_idle) {
         queued = SERVE_QUEUE_FULL;
     }
     for (uint32_t i = 0; queued == SERVE_QUEUED && i < task->n_jobs; i++) {
@@ -36,6 +43,7 @@ enum serve_queued serve_queue_push(struct serve_queue *queue, struct serve_task 
         *(queue->last ? &queue->last->next : &queue->first) = job;
         queue->last = job;
         queue->count++;
+        queue->n_used += has_place(job);
     }
     pthread_mutex_unlock(&queue->lock);
     return queued;
@@ -55,6 +63,7 @@ struct serve_job *serve_queue_pop(struct serve_queue *queue,
         *(before ? &before->next : &queue->first) = job->next;
         queue->last = queue->last == job ? before : queue->last;
         queue->count--;
+        queue->n_used -= has_place(job);
     }
     pthread_mutex_unlock(&queue->lock);
     return job;

@@ -6,8 +6,9 @@
 struct serve_queue {
     pthread_mutex_t lock;
     struct serve_job *first, *last;
-    uint32_t count, capacity;
-    bool is_closed; // refuses new answers
+    uint32_t count;            // answers
+    uint32_t n_used, capacity; // places; all inputs of a request for embeddings use one
+    bool is_closed;            // refuses new answers
 };
 
 enum serve_queued {
@@ -20,8 +21,8 @@ void serve_queue_init(struct serve_queue *queue, uint32_t capacity);
 // Drops all waiting answers.
 void serve_queue_finish(struct serve_queue *queue);
 
-// Adds all answers of a task, each with a reference to it, or none of them. The queue takes n_idle
-// answers beyond its capacity, since these get a slot at once.
+// Adds all answers of a task, each with a reference to it, or none of them. The queue has n_idle
+// places beyond its capacity, since that many answers get a slot at once.
 enum serve_queued serve_queue_push(struct serve_queue *queue, struct serve_task *task,
                                    uint32_t n_idle);
 // Removes and returns the first answer that `suits` accepts (NULL: accepts any) or that was

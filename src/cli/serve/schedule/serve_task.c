@@ -2,7 +2,6 @@
 
 #include "cli/serve/schedule/serve_speech.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +24,10 @@ struct serve_task *serve_task_create(cJSON *body)
 
 struct serve_job *serve_task_add(struct serve_task *task)
 {
-    assert(task->n_jobs < SERVE_MAX_JOBS);
+    task->jobs =
+        cli_reserve(task->jobs, &task->job_capacity, task->n_jobs + 1, sizeof(task->jobs[0]));
     struct serve_job *job = &task->jobs[task->n_jobs];
-    job->task = task;
-    job->choice = task->n_jobs++;
-    job->n_before = UINT32_MAX;
+    *job = (struct serve_job){.task = task, .choice = task->n_jobs++, .n_before = UINT32_MAX};
     return job;
 }
 
@@ -47,6 +45,7 @@ void serve_task_unref(struct serve_task *task)
     for (uint32_t i = 0; i < task->n_jobs; i++) {
         free(task->jobs[i].prompt.items);
     }
+    free(task->jobs);
     serve_mailbox_finish(&task->mailbox);
     cJSON_Delete(task->body);
     free(task->order);

@@ -22,7 +22,8 @@ struct serve_job {
 };
 
 enum {
-    SERVE_MAX_JOBS = 64,
+    SERVE_MAX_ANSWERS = 64,  // of one request
+    SERVE_MAX_INPUTS = 8192, // of one request for embeddings or scores
     SERVE_MAX_STOPS = 32,
     SERVE_MAX_BREAKERS = 32,
     SERVE_MAX_BIASES = 1024,
@@ -80,13 +81,14 @@ struct serve_task {
     uint32_t n_dimensions; // first numbers of an embedding that are returned; 0: all
 
     uint32_t n_jobs;
-    struct serve_job jobs[SERVE_MAX_JOBS];
+    struct serve_job *jobs; // owned; they stay where they are once the task is submitted
+    size_t job_capacity;
 };
 
 // Returns a task with one reference and the library's defaults. Takes over the body, which may be
 // NULL.
 struct serve_task *serve_task_create(cJSON *body);
-// Adds an answer to a task and returns it.
+// Adds an answer to a task and returns it, up to the next call.
 struct serve_job *serve_task_add(struct serve_task *task);
 // Sends the failure of an answer and drops its reference to the task.
 void serve_job_fail(struct serve_job *job, const struct glinfer_error *err);
