@@ -69,8 +69,8 @@ static const struct cli_flag flags[] = {
     CLI_SWITCH(no_vad, "--no-vad", "transcribe silence and noise, too"),
     CLI_HEADING("Server"),
     CLI_TEXT(host, "--host", "HOST",
-             "the address to listen on, default %v; 0.0.0.0: all addresses of IPv4; a path "
-             "that ends with .sock means --unix"),
+             "the address to listen on, or several with commas between them, default %v; 0.0.0.0: "
+             "all addresses of IPv4; a path that ends with .sock means --unix"),
     CLI_INT(port, 0, 65535, "--port", "N", "default %v; 0: choose a free port"),
     CLI_TEXT(socket_path, "--unix", "PATH", "listen on this socket instead of --host and --port"),
     CLI_CUSTOM(
@@ -82,9 +82,10 @@ static const struct cli_flag flags[] = {
              "answer only clients with one of these keys, separated by commas; other users of the "
              "machine can see them in the list of processes"),
     CLI_TEXT(key_file, "--api-key-file", "FILE", "read the keys from a file, one a line"),
-    CLI_TEXTS(origins, "--cors", "ORIGIN",
+    CLI_TEXTS(origins, "--cors, --cors-origins", "ORIGIN",
               "allow pages of this origin, such as https://chat.example, to use the server from a "
-              "browser; *: all; can be repeated"),
+              "browser; *: all; localhost: those of this machine; can be repeated; with --api-key "
+              "default all, else none"),
     CLI_TEXT(alias, "-a, --alias", "NAME", "the name of the model, by default that of its file"),
     CLI_INT(
         n_slots, 1, 16, "-np, --parallel", "N",
@@ -99,6 +100,7 @@ static const struct cli_flag flags[] = {
     CLI_INT(n_connections, 16, 65536, "--max-connections", "N", "at once, default %v"),
     CLI_INT(drain_s, 0, 86400, "--drain", "SECONDS", "time for answers after SIGTERM, default %v"),
     CLI_SWITCH(has_metrics, "--metrics", "enable /metrics, for Prometheus"),
+    CLI_SWITCH(is_pageless, "--no-ui, --no-webui", "disable the page at /"),
     CLI_SWITCH(has_slots, "--slots", "enable /slots (default)"),
     CLI_SWITCH(is_slotless, "--no-slots", "disable /slots"),
     CLI_TEXT(slot_folder, "--slot-save-path", "FOLDER",

@@ -29,6 +29,7 @@ struct serve_settings {
     int64_t drain_s;
     uint64_t max_body;                        // bytes
     bool has_metrics, has_slots, is_slotless; // endpoints; the last flag overrides the second
+    bool is_pageless;                         // no page at /
 
     // Defaults of requests:
     struct cli_sampling sampling;

@@ -572,8 +572,19 @@ def lets_pages_of_others_ask_only_if_told():
         same(server.get("/health", Host="evil.example")[0], 200, "health tells nothing")
         status, headers, _ = server.get("/health", Origin="https://chat.example")
         same((status, headers["Access-Control-Allow-Origin"]), (200, "https://chat.example"), "the one")
-        status, headers, _ = server.request("OPTIONS", "/completion", None, {"Origin": "https://chat.example"})
-        same((status, headers["Access-Control-Allow-Methods"]), (204, "GET, POST"), "preflight")
+        asked = {"Origin": "https://chat.example", "Access-Control-Request-Headers": "authorization,x-stainless-os"}
+        status, headers, _ = server.request("OPTIONS", "/completion", None, asked)
+        same((status, headers["Access-Control-Allow-Methods"]), (200, "GET, POST, DELETE, OPTIONS"), "preflight")
+        same(headers["Access-Control-Allow-Headers"], "authorization,x-stainless-os", "headers of SDKs")
+        status, headers, _ = server.request("OPTIONS", "/completion", None, {**asked, "Origin": "https://evil.example"})
+        same((status, headers["Access-Control-Allow-Origin"]), (200, None), "another's preflight")
+    with Server(GLINFER, MODEL, "--api-key", "k", "--no-ui", "--host", "127.0.0.1,127.0.0.2") as server:
+        page = {"Origin": "https://any.example"}
+        status, headers, _ = server.get("/props", Authorization="Bearer k", **page)
+        same((status, headers["Access-Control-Allow-Origin"], headers["Access-Control-Allow-Credentials"]),
+             (200, "https://any.example", "true"), "a page that has the key")
+        same((server.get("/props", **page)[0], server.get("/")[0]), (401, 404), "without the key; without a page")
+        server.wait_for(r"listening on http://127.0.0.2:")
         same(server.get("/health")[1]["Access-Control-Allow-Origin"], None, "no origin")
 
 

@@ -83,9 +83,19 @@ TEST(pages_of_others_are_told_by_their_origin)
     assert_false(serve_access_trusts(&access, "http://h:2", "h:1"));
     assert_false(serve_access_trusts(&access, "null", "h:1"));
     assert_false(serve_access_trusts(&access, "http://h:1", NULL));
-    assert_null(serve_access_allowed_origin(&access, "http://h:1"));
+    assert_false(serve_access_allows(&access, "http://h:1"));
     access.origins.items[0] = "*";
-    assert_string_equal(serve_access_allowed_origin(&access, "http://h:1"), "*");
+    assert_true(serve_access_allows(&access, "http://h:1"));
+    access.origins.items[0] = "https://a.example,localhost";
+    assert_true(serve_access_allows(&access, "http://localhost:3000"));
+    assert_true(serve_access_allows(&access, "https://[::1]"));
+    assert_true(serve_access_allows(&access, "https://a.example"));
+    assert_false(serve_access_allows(&access, "https://a.example.com"));
+    assert_false(serve_access_allows(&access, "http://localhost.evil.com"));
+    assert_false(serve_access_allows(&access, "http://notlocalhost"));
+    access = (struct serve_access){.n_keys = 1};
+    assert_true(serve_access_allows(&access, "https://any.example"));
+    assert_false(serve_access_allows(&access, NULL));
 }
 
 static bool trusts_own(const struct serve_access *access, const char *origin)

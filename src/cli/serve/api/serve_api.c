@@ -152,7 +152,7 @@ void serve_api_handle(const struct serve_api *api, const struct serve_call *call
     const struct route *route = find_route(call->path);
     if (route) {
         handle_route(api, route, call, reply);
-    } else if (is_page(call->path) && call->method == SERVE_GET) {
+    } else if (is_page(call->path) && call->method == SERVE_GET && !api->settings->is_pageless) {
         serve_reply_text(reply, serve_page.type, serve_page.data, serve_page.size);
         reply->policy = serve_page.policy;
     } else {

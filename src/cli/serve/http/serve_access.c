@@ -67,15 +67,57 @@ bool serve_access_has_key(const struct serve_access *access, const char *authori
     return has_any;
 }
 
-const char *serve_access_allowed_origin(const struct serve_access *access, const char *origin)
+// Returns true if the rest of an origin is the end of a host: nothing, or a port.
+static bool is_end_of_host(const char *rest)
 {
-    for (size_t i = 0; origin && i < access->origins.count; i++) {
-        const char *allowed = access->origins.items[i];
-        if (strcmp(allowed, "*") == 0 || strcasecmp(allowed, origin) == 0) {
-            return allowed;
+    return !*rest || (rest[0] == ':' && strspn(rest + 1, "0123456789") == strlen(rest + 1));
+}
+
+static bool is_this_machine(const char *origin)
+{
+    static const char *const hosts[] = {"localhost", "127.0.0.1", "[::1]"};
+    const char *host = strstr(origin, "://");
+    bool is_found = false;
+    for (size_t i = 0; host && i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+        const size_t n = strlen(hosts[i]);
+        is_found =
+            is_found || (strncasecmp(host + 3, hosts[i], n) == 0 && is_end_of_host(host + 3 + n));
+    }
+    return is_found;
+}
+
+static bool is_text(const char *text, size_t size, const char *other)
+{
+    return strlen(other) == size && strncasecmp(text, other, size) == 0;
+}
+
+// Returns true if an allowed origin of size bytes covers another.
+static bool covers(const char *allowed, size_t size, const char *origin)
+{
+    return is_text(allowed, size, "*") || is_text(allowed, size, origin) ||
+           (is_text(allowed, size, "localhost") && is_this_machine(origin));
+}
+
+// Returns true if one of the allowed origins matches a text.
+static bool matches_any(const struct serve_access *access,
+                        bool (*matches)(const char *allowed, size_t size, const char *text),
+                        const char *text)
+{
+    bool is_found = false;
+    for (size_t i = 0; i < access->origins.count; i++) {
+        for (const char *at = access->origins.items[i]; at;) {
+            const size_t size = strcspn(at, ",");
+            is_found = is_found || matches(at, size, text);
+            at = at[size] ? at + size + 1 : NULL;
         }
     }
-    return NULL;
+    return is_found;
+}
+
+bool serve_access_allows(const struct serve_access *access, const char *origin)
+{
+    return origin &&
+           (access->origins.count == 0 ? access->n_keys > 0 : matches_any(access, covers, origin));
 }
 
 // Returns true for a host that cannot be the own name of a foreign page: an address, or a name that
@@ -103,31 +145,27 @@ bool serve_access_trusts(const struct serve_access *access, const char *origin, 
     const bool is_same = name && host && strcasecmp(name + 3, host) == 0;
     const bool is_own = is_same && (access->n_keys > 0 || is_local_host(host) ||
                                     strncasecmp(origin, "https://", 8) == 0);
-    return !origin || is_own || serve_access_allowed_origin(access, origin);
+    return !origin || is_own || serve_access_allows(access, origin);
 }
 
-// Returns true if a host, which may have a port, is the name.
-static bool is_named(const char *host, const char *name)
+// Returns true if a host is that of an allowed origin of size bytes.
+static bool is_host_of(const char *allowed, size_t size, const char *host)
 {
-    const size_t size = strcspn(host, ":");
-    return strlen(name) == size && strncasecmp(host, name, size) == 0;
+    const char *begin = memmem(allowed, size, "://", 3);
+    const char *own = begin ? begin + 3 : allowed, *end = allowed + size;
+    size_t n = 0;
+    while (own + n < end && own[n] != ':' && own[n] != '/') {
+        n++;
+    }
+    return is_text(allowed, size, "*") ||
+           (n == strcspn(host, ":") && strncasecmp(own, host, n) == 0);
 }
 
 static bool is_own_name(const struct serve_access *access, const char *host)
 {
     char name[256] = "";
-    if (gethostname(name, sizeof(name) - 1) == 0 && is_named(host, name)) {
-        return true;
-    }
-    for (size_t i = 0; i < access->origins.count; i++) {
-        const char *allowed = strstr(access->origins.items[i], "://");
-        snprintf(name, sizeof(name), "%.*s", allowed ? (int)strcspn(allowed + 3, ":/") : 1,
-                 allowed ? allowed + 3 : access->origins.items[i]);
-        if (strcmp(name, "*") == 0 || is_named(host, name)) {
-            return true;
-        }
-    }
-    return false;
+    return (gethostname(name, sizeof(name) - 1) == 0 && is_host_of(name, strlen(name), host)) ||
+           matches_any(access, is_host_of, host);
 }
 
 // Browsers send Sec-Fetch-Site only for pages that came over a safe connection; pages cannot set

@@ -12,7 +12,9 @@ struct serve_access {
     const char *keys[SERVE_MAX_KEYS]; // n_keys; 0: no key is needed
     size_t n_keys;
     struct cli_bytes listed, read; // texts of the keys of the two functions below
-    struct cli_texts origins;      // allowed origins of other pages; "*": any
+    // Allowed origins of other pages, which commas may separate; "*": any, "localhost": those of
+    // this machine. Empty: with keys any, else none.
+    struct cli_texts origins;
 };
 
 // Adds keys that are separated by commas. Call it once.
@@ -28,8 +30,9 @@ bool serve_is_same_key(const char *a, const char *b);
 // valid one. They may be NULL.
 bool serve_access_has_key(const struct serve_access *access, const char *authorization,
                           const char *api_key);
-// Returns the value of Access-Control-Allow-Origin for a page of an origin; NULL: no header.
-const char *serve_access_allowed_origin(const struct serve_access *access, const char *origin);
+// Returns true if pages of an origin, which may be NULL, may call. With keys any page may that has
+// one: there are no cookies that it could use.
+bool serve_access_allows(const struct serve_access *access, const char *origin);
 // Returns false if a request with these headers, which may be NULL, comes from a foreign page.
 bool serve_access_trusts(const struct serve_access *access, const char *origin, const char *host);
 // Returns true if the host of a request without an origin is a name of this server. A foreign page

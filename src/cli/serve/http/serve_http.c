@@ -94,15 +94,15 @@ static void close_exchange(void *user, struct MHD_Connection *connection, void *
 
 //-- requests --------------------------------------------------------------------------------------
 
-static const char *header(struct MHD_Connection *connection, const char *name)
+const char *serve_header(const struct serve_exchange *exchange, const char *name)
 {
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
 }
 
 // Returns the length of the body in the headers; 0 if they have no length.
-static uint64_t announced_size(struct MHD_Connection *connection)
+static uint64_t announced_size(const struct serve_exchange *exchange)
 {
-    const char *text = header(connection, "Content-Length");
+    const char *text = serve_header(exchange, "Content-Length");
     return text ? strtoull(text, NULL, 10) : 0;
 }
 
@@ -119,34 +119,30 @@ static void check_headers(struct serve_exchange *exchange, const struct serve_ca
                           const char *method)
 {
     const struct serve_http *http = exchange->http;
-    const char *origin = header(exchange->connection, "Origin");
-    const char *host = header(exchange->connection, "Host");
-    const char *allowed = serve_access_allowed_origin(http->access, origin);
-    if (allowed) {
-        snprintf(exchange->allowed_origin, sizeof(exchange->allowed_origin), "%s", allowed);
-    }
-    if (allowed && strcmp(method, "OPTIONS") == 0) {
-        exchange->is_refused = true;
-        exchange->reply.status = 204;
+    const char *origin = serve_header(exchange, "Origin");
+    const char *host = serve_header(exchange, "Host");
+    exchange->has_allowed_origin = serve_access_allows(http->access, origin);
+    if (origin && strcmp(method, "OPTIONS") == 0) { // without headers browsers do not go on
+        exchange->is_refused = exchange->is_preflight = true;
+        exchange->reply.status = 200;
     } else if (!serve_access_trusts(http->access, origin, host)) {
         exchange->is_refused = true;
         serve_reply_error(
             &exchange->reply, 403,
             "unknown origin: pages of it may not use this server; allow it with --cors");
     } else if (!origin && !serve_api_is_open(call) &&
-               !serve_access_knows(http->access, host,
-                                   header(exchange->connection, "Sec-Fetch-Site"))) {
+               !serve_access_knows(http->access, host, serve_header(exchange, "Sec-Fetch-Site"))) {
         exchange->is_refused = true;
         serve_reply_error(
             &exchange->reply, 403,
             "unknown host name %.200s; allow it with --cors http://%.200s, or use a key", host,
             host);
     } else if (!serve_api_is_open(call) &&
-               !serve_access_has_key(http->access, header(exchange->connection, "Authorization"),
-                                     header(exchange->connection, "X-Api-Key"))) {
+               !serve_access_has_key(http->access, serve_header(exchange, "Authorization"),
+                                     serve_header(exchange, "X-Api-Key"))) {
         exchange->is_refused = true;
         serve_reply_error(&exchange->reply, 401, "missing key; send Authorization: Bearer KEY");
-    } else if (announced_size(exchange->connection) > http->settings->max_body) {
+    } else if (announced_size(exchange) > http->settings->max_body) {
         refuse_large(exchange);
     }
 }
@@ -200,7 +196,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
     if (!exchange) {
         exchange = *context = open_exchange(http, connection);
         check_headers(exchange, &call, method);
-        const bool is_small = announced_size(connection) <= READ_LIMITS * http->settings->max_body;
+        const bool is_small = announced_size(exchange) <= READ_LIMITS * http->settings->max_body;
         return exchange->is_refused && !is_small ? serve_send(exchange) : MHD_YES;
     }
     if (*size > 0) {
@@ -213,7 +209,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         call.body = exchange->body.data ? exchange->body.data : "";
         call.body_size = exchange->body.size;
         call.action = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "action");
-        call.type = header(connection, "Content-Type");
+        call.type = serve_header(exchange, "Content-Type");
         serve_api_handle(http->api, &call, &exchange->reply);
         cli_bytes_finish(&exchange->body);
         if (exchange->reply.answer) {

@@ -30,7 +30,8 @@ struct serve_exchange {
     atomic_bool is_vanished;                 // the client is gone
     _Atomic(struct serve_mailbox *) mailbox; // of the answer; NULL: no answer yet
     struct serve_reply reply;
-    char allowed_origin[256]; // "": no header
+    bool has_allowed_origin; // a page of it may read the reply
+    bool is_preflight;       // a page asks whether it may send a request
 };
 
 struct serve_http {
@@ -45,6 +46,8 @@ struct serve_http {
     _Atomic double drained; // cli_now() at the beginning of draining; 0: not draining
 };
 
+// Returns a header of the request; NULL: missing.
+const char *serve_header(const struct serve_exchange *exchange, const char *name);
 // Queues the reply of an exchange, whole or in pieces.
 enum MHD_Result serve_send(struct serve_exchange *exchange);
 // Suspends the connection until the answer has events. Returns false if it has some already.

@@ -133,8 +133,9 @@ static int open_address(const struct addrinfo *info)
     return fd;
 }
 
-bool serve_sockets_open_host(struct serve_sockets *sockets, const char *host, uint16_t port)
+static bool open_one_host(struct serve_sockets *sockets, const char *host, uint16_t port)
 {
+    const size_t n_before = sockets->count;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *list = NULL;
     char service[8];
@@ -155,8 +156,19 @@ bool serve_sockets_open_host(struct serve_sockets *sockets, const char *host, ui
         }
     }
     freeaddrinfo(list);
-    return sockets->count > 0 || cli_fail(CLI_EXIT_FAILED, "cannot listen on %s port %u: %s", host,
-                                          port, strerror(reason));
+    return sockets->count > n_before || cli_fail(CLI_EXIT_FAILED, "cannot listen on %s port %u: %s",
+                                                 host, port, strerror(reason));
+}
+
+bool serve_sockets_open_host(struct serve_sockets *sockets, const char *host, uint16_t port)
+{
+    char *hosts = cli_copy(host), *rest = hosts;
+    bool is_done = true;
+    for (char *one; is_done && (one = strsep(&rest, ","));) {
+        is_done = open_one_host(sockets, one, port);
+    }
+    free(hosts);
+    return is_done;
 }
 
 bool serve_sockets_open(struct serve_sockets *sockets, const char *host, uint16_t port,

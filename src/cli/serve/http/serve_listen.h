@@ -17,7 +17,7 @@ struct serve_sockets {
 // NULL, every address of the host. Prints an error and returns false if that fails.
 bool serve_sockets_open(struct serve_sockets *sockets, const char *host, uint16_t port,
                         const char *path);
-// Opens every address of the host. Fails in the same way.
+// Opens every address of the host, or of several with commas between them. Fails in the same way.
 bool serve_sockets_open_host(struct serve_sockets *sockets, const char *host, uint16_t port);
 // Prints the addresses of the sockets, one a line, with a scheme such as "http".
 void serve_sockets_print(const struct serve_sockets *sockets, const char *scheme);

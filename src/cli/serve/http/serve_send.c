@@ -67,6 +67,22 @@ static struct MHD_Response *create_response(struct serve_exchange *exchange)
                                            MHD_RESPMEM_MUST_COPY);
 }
 
+// Lets a page read the reply. Its own headers are repeated: a * would not cover Authorization.
+static void add_origin_headers(const struct serve_exchange *exchange, struct MHD_Response *response)
+{
+    const char *headers = serve_header(exchange, "Access-Control-Request-Headers");
+    MHD_add_response_header(response, "Access-Control-Allow-Origin",
+                            serve_header(exchange, "Origin"));
+    MHD_add_response_header(response, "Access-Control-Allow-Credentials", "true");
+    MHD_add_response_header(response, "Vary", "Origin");
+    if (exchange->is_preflight) {
+        MHD_add_response_header(response, "Access-Control-Allow-Methods",
+                                "GET, POST, DELETE, OPTIONS");
+        MHD_add_response_header(response, "Access-Control-Allow-Headers", headers ? headers : "*");
+        MHD_add_response_header(response, "Access-Control-Max-Age", "600");
+    }
+}
+
 static void add_headers(const struct serve_exchange *exchange, struct MHD_Response *response)
 {
     const struct serve_reply *reply = &exchange->reply;
@@ -97,15 +113,8 @@ static void add_headers(const struct serve_exchange *exchange, struct MHD_Respon
     if (reply->status == 401) {
         MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
     }
-    if (exchange->allowed_origin[0]) {
-        MHD_add_response_header(response, "Access-Control-Allow-Origin", exchange->allowed_origin);
-        MHD_add_response_header(response, "Vary", "Origin");
-    }
-    if (exchange->allowed_origin[0] && reply->status == 204) {
-        MHD_add_response_header(response, "Access-Control-Allow-Methods", "GET, POST");
-        MHD_add_response_header(response, "Access-Control-Allow-Headers",
-                                "Authorization, Content-Type, X-Api-Key");
-        MHD_add_response_header(response, "Access-Control-Max-Age", "600");
+    if (exchange->has_allowed_origin) {
+        add_origin_headers(exchange, response);
     }
 }
 
