@@ -534,6 +534,15 @@ static inline void glinfer_chat_json_init(struct glinfer_chat_json *chat)
 GLINFER_API bool glinfer_chat_tokenize_json(const struct glinfer_tokenizer *tokenizer,
                                             const struct glinfer_chat_json *chat, int32_t *ids,
                                             size_t cap, size_t *n, struct glinfer_error *err);
+// Writes a conversation in JSON as the model's chat template does, without the BOS token:
+// tokenizing the text gives the ids of glinfer_chat_tokenize_json unless contents spell control
+// tokens. Copies at most cap bytes, which do not end in 0, to text and sets *size to the size of
+// the whole. Fails as glinfer_chat_tokenize_json does.
+GLINFER_API bool glinfer_chat_write_json(const struct glinfer_tokenizer *tokenizer,
+                                         const struct glinfer_chat_json *chat, char *text,
+                                         size_t cap, size_t *size, struct glinfer_error *err);
+// Returns the Jinja text of the chat template; NULL without one. The tokenizer owns it.
+GLINFER_API const char *glinfer_chat_template_text(const struct glinfer_tokenizer *tokenizer);
 // Returns true if the file has a chat template that can be used.
 GLINFER_API bool glinfer_chat_available(const struct glinfer_tokenizer *tokenizer);
 

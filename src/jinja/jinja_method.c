@@ -320,19 +320,11 @@ static struct gi_jinja_value call_namespace(const struct gi_jinja_call *call)
     return value;
 }
 
-// Returns today's local date as strftime has it, in English; nothing where it has no room.
-static struct gi_jinja_value call_today(const struct gi_jinja_call *call)
+struct gi_jinja_value gi_jinja_today(struct gi_jinja_pool *pool, const char *format)
 {
-    char format[128] = "", today[256];
-    const struct gi_jinja_string *text = gi_jinja_string_argument(call, 0);
+    char today[256];
     const time_t now = time(NULL);
     struct tm local;
-    if (!text || text->size >= sizeof(format)) {
-        return gi_jinja_refuse(call->pool, "a date has no format");
-    }
-    if (text->size) {
-        memcpy(format, text->data, text->size);
-    }
     const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const bool is_known = c_locale != (locale_t)0 && localtime_r(&now, &local);
     if (!is_known || !strftime_l(today, sizeof(today), format, &local, c_locale)) {
@@ -341,7 +333,20 @@ static struct gi_jinja_value call_today(const struct gi_jinja_call *call)
     if (c_locale != (locale_t)0) {
         freelocale(c_locale);
     }
-    return gi_jinja_value_of(gi_jinja_copy(call->pool, gi_jinja_string_of(today)));
+    return gi_jinja_value_of(gi_jinja_copy(pool, gi_jinja_string_of(today)));
+}
+
+static struct gi_jinja_value call_today(const struct gi_jinja_call *call)
+{
+    char format[128] = "";
+    const struct gi_jinja_string *text = gi_jinja_string_argument(call, 0);
+    if (!text || text->size >= sizeof(format)) {
+        return gi_jinja_refuse(call->pool, "a date has no format");
+    }
+    if (text->size) {
+        memcpy(format, text->data, text->size);
+    }
+    return gi_jinja_today(call->pool, format);
 }
 
 // clang-format off

@@ -328,6 +328,9 @@ bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *
     const struct gi_jinja_string eos = {input->eos, NULL, input->eos_size};
     set_name(&run.pool, variables, "add_generation_prompt", gi_jinja_bool(!input->has_no_answer));
     set_name(&run.pool, variables, "documents", gi_jinja_none());
+    // The date for templates of Llama 3 and of Firefunction, which have no function for it.
+    set_name(&run.pool, variables, "date_string", gi_jinja_today(&run.pool, "%d %b %Y"));
+    set_name(&run.pool, variables, "datetime", gi_jinja_today(&run.pool, "%b %d %Y"));
     add_json(&run, input);
     set_name(&run.pool, variables, "bos_token", gi_jinja_value_of(bos));
     set_name(&run.pool, variables, "eos_token", gi_jinja_value_of(eos));

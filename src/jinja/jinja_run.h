@@ -89,6 +89,8 @@ extern const struct gi_jinja_builtin gi_jinja_filters[];
 extern const struct gi_jinja_builtin gi_jinja_list_filters[];
 extern const struct gi_jinja_builtin gi_jinja_methods[]; // and functions
 
+// Returns today's local date as strftime has it, in English; nothing where it has no room.
+struct gi_jinja_value gi_jinja_today(struct gi_jinja_pool *pool, const char *format);
 // Return the strings of a list with a separator between them, or with attribute (NULL: none) those
 // of its elements; and the parts of a string between separators (NULL: runs of white space), of
 // which at_most are cut off, negative: all.

@@ -94,6 +94,12 @@ struct gi_ids {
 };
 void gi_ids_finish(struct gi_ids *ids);
 
+// A growing text; zero-initialised by the caller, who frees its data.
+struct gi_chars {
+    char *data;
+    size_t count, capacity;
+};
+
 // Appends the ids of text. add_special: BOS and EOS as the file asks. parse_special: text that
 // spells a control or user-defined token becomes that token. Fails with NO_MEMORY, UNSUPPORTED (an
 // expression of a tokenizer.json takes too many steps).
@@ -120,6 +126,14 @@ bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
 bool gi_tokenizer_encode_chat_json(const struct gi_tokenizer *tokenizer,
                                    const struct glinfer_chat_json *chat, struct gi_ids *ids,
                                    struct glinfer_error *err);
+
+// Appends the text of a conversation in JSON, without the BOS token that encoding a text adds.
+// Fails as glinfer_chat_tokenize_json does.
+bool gi_tokenizer_write_chat_json(const struct gi_tokenizer *tokenizer,
+                                  const struct glinfer_chat_json *chat, struct gi_chars *text,
+                                  struct glinfer_error *err);
+// Returns the Jinja text of the chat template; NULL: none.
+const char *gi_tokenizer_template_text(const struct gi_tokenizer *tokenizer);
 
 // Returns the bytes that a token stands for in text; control tokens give their name. {NULL, 0} out
 // of range.

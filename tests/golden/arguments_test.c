@@ -152,6 +152,12 @@ REFUSED("ids is NULL", glinfer_chat_tokenize_json, (f->tokenizer, &chat_json, NU
 REFUSED("end", glinfer_chat_tokenize_json, (f->tokenizer, &ended_json, NULL, 0, &n, err))
 REFUSED("n is NULL", glinfer_chat_tokenize_json, (f->tokenizer, &chat_json, NULL, 0, NULL, err))
 
+REFUSED("tokenizer is NULL", glinfer_chat_write_json, (NULL, &chat_json, NULL, 0, &n, err))
+REFUSED("chat is NULL", glinfer_chat_write_json, (f->tokenizer, NULL, NULL, 0, &n, err))
+REFUSED("struct_size", glinfer_chat_write_json, (f->tokenizer, &cut_json, NULL, 0, &n, err))
+REFUSED("messages is NULL", glinfer_chat_write_json, (f->tokenizer, &no_json, NULL, 0, &n, err))
+REFUSED("text is NULL", glinfer_chat_write_json, (f->tokenizer, &chat_json, NULL, 4, &n, err))
+REFUSED("size is NULL", glinfer_chat_write_json, (f->tokenizer, &chat_json, NULL, 0, NULL, err))
 REFUSED("grammar is NULL", glinfer_grammar_check, (NULL, err))
 REFUSED_WITH("neither was", glinfer_grammar_check, (&grammar, err),
              WITH(glinfer_grammar, grammar, ))
@@ -164,6 +170,7 @@ IGNORED(glinfer_token_bytes, return !glinfer_token_bytes(NULL, 1, &n))
 IGNORED(glinfer_token_bytes, return !glinfer_token_bytes(f->tokenizer, 1, NULL))
 IGNORED(glinfer_token_bytes, return !glinfer_token_bytes(f->tokenizer, -1, &n))
 IGNORED(glinfer_chat_available, return !glinfer_chat_available(NULL))
+IGNORED(glinfer_chat_template_text, return !glinfer_chat_template_text(NULL))
 IGNORED(glinfer_tokenizer_destroy, glinfer_tokenizer_destroy(NULL);
         struct glinfer_tokenizer *none = NULL; glinfer_tokenizer_destroy(&none); return !none)
 

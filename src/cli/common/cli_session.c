@@ -96,7 +96,7 @@ bool cli_parse_variables(const char *text, void *field, char *why, size_t size)
 char *cli_session_variables(const struct cli_session_flags *flags)
 {
     static const char *const names[] = {"enable_thinking", "thinking"};
-    if (!flags->variables && flags->reasoning == CLI_THINKING_AUTO) {
+    if (!flags->variables && !flags->reasoning_effort && flags->reasoning == CLI_THINKING_AUTO) {
         return NULL;
     }
     cJSON *object = flags->variables
@@ -106,6 +106,10 @@ char *cli_session_variables(const struct cli_session_flags *flags)
         if (!cli_json_get(object, names[i])) {
             cJSON_AddBoolToObject(object, names[i], flags->reasoning == CLI_THINKING_ON);
         }
+    }
+    if (flags->reasoning_effort && strcmp(flags->reasoning_effort, "default") != 0 &&
+        !cli_json_get(object, "reasoning_effort")) {
+        cJSON_AddStringToObject(object, "reasoning_effort", flags->reasoning_effort);
     }
     char *text = cJSON_PrintUnformatted(object);
     cJSON_Delete(object);
@@ -330,6 +334,21 @@ bool cli_chat_json_ids(const struct glinfer_tokenizer *tokenizer,
             return false;
         }
     } while (ids->count > ids->capacity);
+    return true;
+}
+
+bool cli_chat_json_text(const struct glinfer_tokenizer *tokenizer,
+                        const struct glinfer_chat_json *chat, struct cli_bytes *text,
+                        struct glinfer_error *err)
+{
+    do {
+        text->data = cli_reserve(text->data, &text->capacity, text->size + 1, 1);
+        if (!glinfer_chat_write_json(tokenizer, chat, text->data, text->capacity, &text->size,
+                                     err)) {
+            return false;
+        }
+    } while (text->size >= text->capacity); // once more with room, and for a zero byte
+    text->data[text->size] = 0;
     return true;
 }
 

@@ -23,10 +23,11 @@ struct cli_session_flags {
     struct cli_hub_flags hub;
     const char *model;
     struct cli_lora_flags lora;
-    const char *chat_template; // NULL: the file's own
-    int quantize;              // of cli_quantize_types
-    const char *variables;     // of the chat template, a JSON object; NULL: none
-    int reasoning;             // enum cli_thinking
+    const char *chat_template;    // NULL: the file's own
+    int quantize;                 // of cli_quantize_types
+    const char *variables;        // of the chat template, a JSON object; NULL: none
+    int reasoning;                // enum cli_thinking
+    const char *reasoning_effort; // for the chat template; NULL: its default
     uint64_t mem_budget;
     int64_t n_ctx, n_batch;
     int type_k, type_v; // enum glinfer_cache_type
@@ -71,7 +72,10 @@ struct cli_session_flags {
         CLI_CHOICE(                                                                                \
             session.reasoning, cli_thinkings, "-rea, --reasoning", "MODE",                         \
             "on, off or auto (default): whether the model thinks before it answers, if its "       \
-            "chat template reads enable_thinking or thinking")
+            "chat template reads enable_thinking or thinking"),                                    \
+        CLI_TEXT(session.reasoning_effort, "--reasoning-effort", "LEVEL",                          \
+                 "how long the model thinks, if its chat template reads reasoning_effort: a word " \
+                 "such as low, medium or high")
 #define CLI_SPEED_FLAGS                                                                            \
     CLI_CUSTOM(session.chain, cli_parse_chain, "--chain", "N",                                     \
                "decode steps between two waits for the GPU, 1 to 256, fewer at first; auto "       \
@@ -145,6 +149,10 @@ cJSON *cli_json_messages(const struct glinfer_message *messages, size_t n);
 bool cli_chat_json_ids(const struct glinfer_tokenizer *tokenizer,
                        const struct glinfer_chat_json *chat, struct cli_ids *ids,
                        struct glinfer_error *err);
+// Replaces text by a conversation in JSON as the model's template writes it.
+bool cli_chat_json_text(const struct glinfer_tokenizer *tokenizer,
+                        const struct glinfer_chat_json *chat, struct cli_bytes *text,
+                        struct glinfer_error *err);
 // Tokenizes messages for a session's model, with the template variables of its flags. Prints the
 // failure.
 bool cli_tokenize_chat(const struct cli_session *session, const struct glinfer_message *messages,

@@ -56,6 +56,18 @@ bool cli_template_check(const struct cli_session *session)
                     session->flags->model);
 }
 
+void cli_template_choose(const struct cli_session *session, struct cli_session_flags *flags)
+{
+    const struct glinfer_model_info *info = &session->info;
+    if (flags->model && cli_template_is_missing(session) && !info->is_encoder &&
+        info->pooling == GLINFER_POOLING_DEFAULT) {
+        flags->chat_template = "chatml";
+        cli_note("%s has no chat template: chats are written as chatml; --chat-template chooses "
+                 "another",
+                 flags->model);
+    }
+}
+
 // Returns the token that begins a turn of a template; NULL where turns are plain text.
 static const char *find_mark(const char *name)
 {

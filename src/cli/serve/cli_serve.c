@@ -69,8 +69,8 @@ static const struct cli_flag flags[] = {
     CLI_SWITCH(no_vad, "--no-vad", "transcribe silence and noise, too"),
     CLI_HEADING("Server"),
     CLI_TEXT(host, "--host", "HOST",
-             "the address to listen on, or several with commas between them, default %v; 0.0.0.0: "
-             "all addresses of IPv4; a path that ends with .sock means --unix"),
+             "the address to listen on, or several with commas, default %v; 0.0.0.0: all of IPv4; "
+             "a path that ends with .sock means --unix"),
     CLI_INT(port, 0, 65535, "--port", "N", "default %v; 0: choose a free port"),
     CLI_TEXT(socket_path, "--unix", "PATH", "listen on this socket instead of --host and --port"),
     CLI_CUSTOM(
@@ -83,9 +83,8 @@ static const struct cli_flag flags[] = {
              "machine can see them in the list of processes"),
     CLI_TEXT(key_file, "--api-key-file", "FILE", "read the keys from a file, one a line"),
     CLI_TEXTS(origins, "--cors, --cors-origins", "ORIGIN",
-              "allow pages of this origin, such as https://chat.example, to use the server from a "
-              "browser; *: all; localhost: those of this machine; can be repeated; with --api-key "
-              "default all, else none"),
+              "allow pages of this origin to use the server from a browser, such as "
+              "https://chat.example; *: all; localhost: of this machine; can be repeated"),
     CLI_TEXT(alias, "-a, --alias", "NAME", "the name of the model, by default that of its file"),
     CLI_INT(
         n_slots, 1, 16, "-np, --parallel", "N",
@@ -176,8 +175,7 @@ const struct cli_command cli_serve_command = {
         "    glinfer serve -m model.gguf\n"
         "    curl http://127.0.0.1:8080/v1/chat/completions -d \\\n"
         "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",
-    .common =
-        "-m, -hf, -c, -dev, -v, --host, --port, --api-key, --cors, -a, -np, -n, --temp, --metrics",
+    .common = "-m, -hf, -c, -dev, -v, --host, --port, --api-key, --cors, -a, -np, -n, --metrics",
     .device = &defaults.session.device,
     CLI_COMMAND(flags, defaults, serve_command),
 };

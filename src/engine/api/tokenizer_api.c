@@ -133,6 +133,31 @@ bool glinfer_chat_tokenize_json(const struct glinfer_tokenizer *tokenizer,
     return hand_over_ids(ok, &list, ids, cap, n);
 }
 
+bool glinfer_chat_write_json(const struct glinfer_tokenizer *tokenizer,
+                             const struct glinfer_chat_json *chat, char *text, size_t cap,
+                             size_t *size, struct glinfer_error *err)
+{
+    struct gi_chars own_text = {0};
+    struct glinfer_chat_json own = {0};
+    if (!GI_CHECK(err, GI_SET(tokenizer), GI_SET(chat), GI_COPY(&own, chat)) ||
+        !GI_CHECK(err, GI_SET(own.messages), GI_ENUM(own.end, GLINFER_CHAT_END_MESSAGE),
+                  GI_ARRAY(text, cap), GI_SET(size))) {
+        return false;
+    }
+    const bool ok = gi_tokenizer_write_chat_json(tokenizer->core, &own, &own_text, err);
+    if (ok && own_text.count > 0 && cap > 0) {
+        memcpy(text, own_text.data, own_text.count < cap ? own_text.count : cap);
+    }
+    *size = ok ? own_text.count : *size;
+    free(own_text.data);
+    return ok;
+}
+
+const char *glinfer_chat_template_text(const struct glinfer_tokenizer *tokenizer)
+{
+    return tokenizer ? gi_tokenizer_template_text(tokenizer->core) : NULL;
+}
+
 const char *glinfer_chat_template_at(size_t index)
 {
     return gi_tokenizer_template_at(index);

@@ -48,14 +48,23 @@ static bool choose(struct gi_chat *chat, const struct gi_chat_format *format,
 
 bool gi_chat_init(struct gi_tokenizer *tokenizer, struct gi_text jinja, struct glinfer_error *err)
 {
-    return jinja.size == 0 || (choose(&tokenizer->chat, find_format(jinja), err) &&
-                               gi_chat_template_init(tokenizer, jinja, err));
+    struct gi_chat *chat = &tokenizer->chat;
+    if (jinja.size == 0) {
+        return true;
+    }
+    if (!choose(chat, find_format(jinja), err) ||
+        !(chat->source = gi_array_zeroed(jinja.size + 1, 1, "a chat template", err))) {
+        return false;
+    }
+    memcpy(chat->source, jinja.data, jinja.size);
+    return gi_chat_template_init(tokenizer, jinja, err);
 }
 
 void gi_chat_finish(struct gi_chat *chat)
 {
     gi_jinja_destroy(chat->jinja);
     gi_jinja_destroy(chat->plain);
+    free(chat->source);
     memset(chat, 0, sizeof(*chat));
 }
 
@@ -66,6 +75,12 @@ const char *gi_tokenizer_template_name(const struct gi_tokenizer *tokenizer)
            : chat->jinja        ? "jinja"
            : chat->has_template ? "unknown"
                                 : "none";
+}
+
+const char *gi_tokenizer_template_text(const struct gi_tokenizer *tokenizer)
+{
+    const struct gi_chat *chat = &tokenizer->chat;
+    return chat->source ? chat->source : chat->format ? chat->format->jinja : NULL;
 }
 
 //-- choose ------------------------------------------------------------------------------------
@@ -156,17 +171,18 @@ static bool check_places(const struct gi_chat *chat, const struct glinfer_messag
 
 static bool encode_format(const struct gi_tokenizer *tokenizer,
                           const struct glinfer_message *messages, size_t n_messages,
-                          enum glinfer_chat_end end, struct gi_ids *ids, struct glinfer_error *err)
+                          enum glinfer_chat_end end, const struct gi_chat_out *out,
+                          struct glinfer_error *err)
 {
     return check_places(&tokenizer->chat, messages, n_messages, err) &&
-           gi_chat_template_encode(tokenizer, true, messages, n_messages, end, ids, err);
+           gi_chat_template_encode(tokenizer, true, messages, n_messages, end, out, err);
 }
 
 // Writes with the file's own template; a conversation that it refuses, with its format.
-bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
-                              const struct glinfer_message *messages, size_t n_messages,
-                              enum glinfer_chat_end end, struct gi_ids *ids,
-                              struct glinfer_error *err)
+static bool encode_messages(const struct gi_tokenizer *tokenizer,
+                            const struct glinfer_message *messages, size_t n_messages,
+                            enum glinfer_chat_end end, const struct gi_chat_out *out,
+                            struct glinfer_error *err)
 {
     const struct gi_chat *chat = &tokenizer->chat;
     struct glinfer_error own = {0};
@@ -177,15 +193,24 @@ bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
         return false;
     }
     if (!chat->jinja) {
-        return encode_format(tokenizer, messages, n_messages, end, ids, err);
+        return encode_format(tokenizer, messages, n_messages, end, out, err);
     }
-    if (gi_chat_template_encode(tokenizer, false, messages, n_messages, end, ids, &own)) {
+    if (gi_chat_template_encode(tokenizer, false, messages, n_messages, end, out, &own)) {
         return true;
     }
     if (own.status == GLINFER_STATUS_INVALID_ARGUMENT && chat->format) {
-        return encode_format(tokenizer, messages, n_messages, end, ids, err);
+        return encode_format(tokenizer, messages, n_messages, end, out, err);
     }
     return gi_error_pass(err, &own);
+}
+
+bool gi_tokenizer_encode_chat(const struct gi_tokenizer *tokenizer,
+                              const struct glinfer_message *messages, size_t n_messages,
+                              enum glinfer_chat_end end, struct gi_ids *ids,
+                              struct glinfer_error *err)
+{
+    return encode_messages(tokenizer, messages, n_messages, end, &(struct gi_chat_out){ids, NULL},
+                           err);
 }
 
 //-- encode JSON -------------------------------------------------------------------------------
@@ -213,14 +238,14 @@ static struct glinfer_message *read_messages(const cJSON *list, size_t n)
 
 // Writes a conversation that has nothing but texts with the chat's format.
 static bool encode_plain_json(const struct gi_tokenizer *tokenizer,
-                              const struct glinfer_chat_json *chat, struct gi_ids *ids,
+                              const struct glinfer_chat_json *chat, const struct gi_chat_out *out,
                               struct glinfer_error *err)
 {
     cJSON *list = chat->tools || chat->variables ? NULL : cJSON_Parse(chat->messages);
     const size_t n = (size_t)cJSON_GetArraySize(list);
     struct glinfer_message *messages = cJSON_IsArray(list) ? read_messages(list, n) : NULL;
     const bool is_done =
-        messages ? gi_tokenizer_encode_chat(tokenizer, messages, n, chat->end, ids, err)
+        messages ? encode_messages(tokenizer, messages, n, chat->end, out, err)
                  : gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                                 "the chat template %s takes only messages of a role and a text; a "
                                 "file's own template that can be run takes more",
@@ -230,19 +255,32 @@ static bool encode_plain_json(const struct gi_tokenizer *tokenizer,
     return is_done;
 }
 
-bool gi_tokenizer_encode_chat_json(const struct gi_tokenizer *tokenizer,
-                                   const struct glinfer_chat_json *chat, struct gi_ids *ids,
-                                   struct glinfer_error *err)
+static bool encode_json(const struct gi_tokenizer *tokenizer, const struct glinfer_chat_json *chat,
+                        const struct gi_chat_out *out, struct glinfer_error *err)
 {
     struct glinfer_error own = {0};
     if (!tokenizer->chat.jinja || tokenizer->chat.answer[0]) {
-        return encode_plain_json(tokenizer, chat, ids, err);
+        return encode_plain_json(tokenizer, chat, out, err);
     }
-    if (gi_chat_template_encode_json(tokenizer, chat, ids, &own)) {
+    if (gi_chat_template_encode_json(tokenizer, chat, out, &own)) {
         return true;
     }
     const bool is_refused = own.status == GLINFER_STATUS_INVALID_ARGUMENT;
     return (is_refused && tokenizer->chat.format &&
-            encode_plain_json(tokenizer, chat, ids, NULL)) ||
+            encode_plain_json(tokenizer, chat, out, NULL)) ||
            gi_error_pass(err, &own);
+}
+
+bool gi_tokenizer_encode_chat_json(const struct gi_tokenizer *tokenizer,
+                                   const struct glinfer_chat_json *chat, struct gi_ids *ids,
+                                   struct glinfer_error *err)
+{
+    return encode_json(tokenizer, chat, &(struct gi_chat_out){ids, NULL}, err);
+}
+
+bool gi_tokenizer_write_chat_json(const struct gi_tokenizer *tokenizer,
+                                  const struct glinfer_chat_json *chat, struct gi_chars *text,
+                                  struct glinfer_error *err)
+{
+    return encode_json(tokenizer, chat, &(struct gi_chat_out){NULL, text}, err);
 }

@@ -15,6 +15,7 @@ struct gi_chat {
     struct gi_jinja *jinja; // the file's; NULL: it cannot be run, or is not used; owned
     char answer[64];        // begins an answer, if the file's template forgets to
     char fault[256];        // why the file's cannot be run, if so
+    char *source;           // Jinja text of the file, or of the user; NULL: none; owned
     bool has_template;
 };
 

@@ -263,9 +263,24 @@ static void open_last(struct gi_jinja_output *output)
     output->size = end > 0 ? end : output->size;
 }
 
+// Appends the texts of segments.
+static bool join(const struct gi_segments *segments, struct gi_chars *text,
+                 struct glinfer_error *err)
+{
+    for (size_t i = 0; i < segments->count; i++) {
+        const struct gi_text part = segments->data[i].text;
+        if (!GI_ARRAY_RESERVE(text, text->count + part.size + 1, "a conversation", err)) {
+            return false;
+        }
+        memcpy(text->data + text->count, part.size > 0 ? part.data : "", part.size);
+        text->count += part.size;
+    }
+    return true;
+}
+
 static bool encode_input(const struct gi_tokenizer *tokenizer, bool is_plain,
                          struct gi_jinja_input input, const char *fence, enum glinfer_chat_end end,
-                         struct gi_ids *ids, struct glinfer_error *err)
+                         const struct gi_chat_out *out, struct glinfer_error *err)
 {
     const struct gi_chat *chat = &tokenizer->chat;
     struct gi_jinja_output output;
@@ -282,7 +297,9 @@ static bool encode_input(const struct gi_tokenizer *tokenizer, bool is_plain,
     const bool is_done = cut(&output, begin, fence, &segments, err) &&
                          GI_ARRAY_PUSH(&segments, "a conversation", err,
                                        (struct gi_segment){gi_text_of(answer), true, false}) &&
-                         gi_tokenizer_encode_segments(tokenizer, &segments, true, false, ids, err);
+                         (out->text ? join(&segments, out->text, err)
+                                    : gi_tokenizer_encode_segments(tokenizer, &segments, true,
+                                                                   false, out->ids, err));
     free(segments.data);
     gi_jinja_output_finish(&output);
     return is_done;
@@ -290,19 +307,19 @@ static bool encode_input(const struct gi_tokenizer *tokenizer, bool is_plain,
 
 bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer, bool is_plain,
                              const struct glinfer_message *messages, size_t n_messages,
-                             enum glinfer_chat_end end, struct gi_ids *ids,
+                             enum glinfer_chat_end end, const struct gi_chat_out *out,
                              struct glinfer_error *err)
 {
     const struct gi_jinja_input input = {.messages = messages, .n_messages = n_messages};
-    return encode_input(tokenizer, is_plain, input, NULL, end, ids, err);
+    return encode_input(tokenizer, is_plain, input, NULL, end, out, err);
 }
 
 bool gi_chat_template_encode_json(const struct gi_tokenizer *tokenizer,
-                                  const struct glinfer_chat_json *chat, struct gi_ids *ids,
-                                  struct glinfer_error *err)
+                                  const struct glinfer_chat_json *chat,
+                                  const struct gi_chat_out *out, struct glinfer_error *err)
 {
     const struct gi_jinja_input input = {.json_messages = chat->messages,
                                          .json_tools = chat->tools,
                                          .json_variables = chat->variables};
-    return encode_input(tokenizer, false, input, chat->control_fence, chat->end, ids, err);
+    return encode_input(tokenizer, false, input, chat->control_fence, chat->end, out, err);
 }

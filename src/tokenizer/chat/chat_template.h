@@ -11,13 +11,19 @@
 bool gi_chat_template_init(struct gi_tokenizer *tokenizer, struct gi_text jinja,
                            struct glinfer_error *err);
 
-// Appends the ids of a conversation as a template writes it: that of the file, or of the format if
+// The ids of a conversation or, if text is not NULL, its text.
+struct gi_chat_out {
+    struct gi_ids *ids;
+    struct gi_chars *text;
+};
+
+// Appends a conversation as a template writes it: that of the file, or of the format if
 // is_plain. Fails with INVALID_ARGUMENT (the template refuses it), UNSUPPORTED, NO_MEMORY.
 bool gi_chat_template_encode(const struct gi_tokenizer *tokenizer, bool is_plain,
                              const struct glinfer_message *messages, size_t n_messages,
-                             enum glinfer_chat_end end, struct gi_ids *ids,
+                             enum glinfer_chat_end end, const struct gi_chat_out *out,
                              struct glinfer_error *err);
-// Appends the ids of a conversation in JSON, as the file's template writes it.
+// Appends a conversation in JSON, as the file's template writes it.
 bool gi_chat_template_encode_json(const struct gi_tokenizer *tokenizer,
-                                  const struct glinfer_chat_json *chat, struct gi_ids *ids,
-                                  struct glinfer_error *err);
+                                  const struct glinfer_chat_json *chat,
+                                  const struct gi_chat_out *out, struct glinfer_error *err);

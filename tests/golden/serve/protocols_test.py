@@ -5,6 +5,7 @@
 
 MODEL is tests/data/models/tiny-chat.gguf. Names choose tests. Status 77: no device available.
 """
+import datetime
 import sys
 
 from serving import Server, same, start_or_skip, true, try_out
@@ -33,8 +34,41 @@ def takes_many_inputs(server):
     same(server.post("/completion", {"prompt": ["a"] * 65, "n_predict": 1})[0], 400, "too many answers")
 
 
-SHARED = [tells_of_a_prompt_that_is_too_long, takes_many_inputs]
-ALONE = []
+def writes_prompts_that_go_round(server):
+    messages = [{"role": "system", "content": "Be brief."}, *HI]
+    prompt = server.ask("/apply-template", messages=messages)["prompt"]
+    n = server.ask("/v1/chat/completions", messages=messages, max_tokens=1)["usage"]["prompt_tokens"]
+    same(server.ask("/completion", prompt=prompt, n_predict=1)["tokens_evaluated"], n, "the tokens of a chat")
+    for path in ("/chat/completions/input_tokens", "/v1/chat/completions/input_tokens"):
+        same(server.ask(path, messages=messages), {"input_tokens": n, "object": "response.input_tokens"}, path)
+    same(server.post("/chat/completions/input_tokens", {})[0], 400, "no messages")
+
+
+def gives_templates_what_they_ask_for():
+    template = ("{{ date_string }}|{{ datetime }}|{{ enable_thinking }}|{{ reasoning_effort }}|{{ messages[0].content }}"
+                "{% if not enable_thinking %}</think>{% endif %}")
+    today = datetime.date.today()
+    dates = f"{today:%d %b %Y}|{today:%b %d %Y}|"
+    with Server(GLINFER, MODEL, "--chat-template", template) as server:
+        for fields, rest in (({}, "True||hi there"), ({"reasoning_effort": "low"}, "True|low|hi there"),
+                             ({"reasoning_effort": "none"}, "False||hi there</think>"),
+                             ({"chat_template_kwargs": {"enable_thinking": False, "reasoning_effort": "x"}, "reasoning_effort": "low"},
+                              "False|x|hi there</think>")):
+            same(server.ask("/apply-template", messages=HI, **fields)["prompt"], dates + rest, fields)
+        same(server.ask("/apply-template", messages=HI, chat_template_kwargs={"date_string": "x"})["prompt"].split("|")[0], "x", "a date of the request")
+    with Server(GLINFER, MODEL, "--chat-template", template, "--reasoning", "off", "--reasoning-effort", "high") as server:
+        same(server.ask("/apply-template", messages=HI)["prompt"], dates + "False|high|hi there</think>", "flags")
+
+
+def chats_with_a_base_model():
+    with Server(GLINFER, MODEL.replace("tiny-chat", "tiny-q4_0")) as server:
+        server.wait_for("has no chat template: chats are written as chatml")
+        same(server.ask("/apply-template", messages=HI)["prompt"], "<|im_start|>user\nhi there<|im_end|>\n<|im_start|>assistant\n", "chatml")
+        same(server.ask("/v1/chat/completions", messages=HI, max_tokens=2)["choices"][0]["message"]["role"], "assistant", "a chat")
+
+
+SHARED = [tells_of_a_prompt_that_is_too_long, takes_many_inputs, writes_prompts_that_go_round]
+ALONE = [gives_templates_what_they_ask_for, chats_with_a_base_model]
 
 
 def main():

@@ -37,6 +37,8 @@ static const struct route routes[] = {
     {"/v1/completions", NULL, serve_handle_completions, false, false, 0, NULL},
     {"/chat/completions", NULL, serve_handle_chat, false, false, 0, NULL},
     {"/v1/chat/completions", NULL, serve_handle_chat, false, false, 0, NULL},
+    {"/chat/completions/input_tokens", NULL, serve_handle_count, false, false, 0, NULL},
+    {"/v1/chat/completions/input_tokens", NULL, serve_handle_count, false, false, 0, NULL},
     {"/embedding", NULL, serve_handle_embedding, false, false, 0, NULL},
     {"/embeddings", NULL, serve_handle_embedding, false, false, 0, NULL},
     {"/rerank", NULL, serve_handle_rerank, false, false, 0, NULL},

@@ -275,13 +275,13 @@ void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_re
     struct serve_request request;
     struct serve_tools tools = {0};
     struct cli_ids ids = {0};
-    serve_add_variables(api->variables, body);
+    serve_add_variables(api, body);
     serve_request_open(&request, api, body, &serve_format_chat);
     read_shared(&request);
     const bool has_thoughts = read_reasoning(&request);
     serve_tools_read(&request.fields, request.tokenizer, request.task, &tools);
     if (!request.fields.is_wrong &&
-        serve_read_conversation(&request.fields, request.tokenizer, &tools, &ids)) {
+        serve_read_conversation(&request.fields, request.tokenizer, &tools, &ids, NULL)) {
         close_thought(&request, &ids);
         add_jobs(&request, NULL, &ids);
     }

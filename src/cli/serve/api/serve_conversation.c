@@ -137,15 +137,17 @@ static cJSON *copy_messages(struct serve_fields *fields)
     return copy;
 }
 
-// Fence around control tokens in messages ("": no fence), and the end of the conversation.
+// Fence around control tokens in messages ("": no fence), the end of the conversation, and where it
+// is written.
 struct ending {
     char fence[SERVE_FENCE_SIZE];
     enum glinfer_chat_end end;
+    struct cli_ids *ids;
+    struct cli_bytes *text; // in place of ids; NULL: ids
 };
 
 static bool encode_json(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
-                        const cJSON *messages, const cJSON *tools, const struct ending *ending,
-                        struct cli_ids *ids)
+                        const cJSON *messages, const cJSON *tools, const struct ending *ending)
 {
     struct glinfer_chat_json chat;
     struct glinfer_error err;
@@ -159,7 +161,8 @@ static bool encode_json(struct serve_fields *fields, const struct glinfer_tokeni
     chat.variables = variables;
     chat.control_fence = ending->fence[0] ? ending->fence : NULL;
     chat.end = ending->end;
-    const bool is_done = cli_chat_json_ids(tokenizer, &chat, ids, &err);
+    const bool is_done = ending->text ? cli_chat_json_text(tokenizer, &chat, ending->text, &err)
+                                      : cli_chat_json_ids(tokenizer, &chat, ending->ids, &err);
     cJSON_free(text);
     cJSON_free(tool_text);
     cJSON_free(variables);
@@ -193,11 +196,11 @@ static void complete_tool(cJSON *tool)
 // Encodes messages with tools; if the template misses a member of the tools, once more with that.
 static bool encode_with_tools(struct serve_fields *fields,
                               const struct glinfer_tokenizer *tokenizer, const cJSON *messages,
-                              const cJSON *tools, const struct ending *ending, struct cli_ids *ids)
+                              const cJSON *tools, const struct ending *ending)
 {
     const struct serve_fields before = *fields;
     cJSON *tool;
-    if (encode_json(fields, tokenizer, messages, tools, ending, ids) || !tools) {
+    if (encode_json(fields, tokenizer, messages, tools, ending) || !tools) {
         return !fields->is_wrong;
     }
     cJSON *own = cJSON_Duplicate(tools, 1);
@@ -206,7 +209,7 @@ static bool encode_with_tools(struct serve_fields *fields,
         complete_tool(tool);
     }
     *fields = before;
-    const bool is_done = encode_json(fields, tokenizer, messages, own, ending, ids);
+    const bool is_done = encode_json(fields, tokenizer, messages, own, ending);
     cJSON_Delete(own);
     return is_done;
 }
@@ -387,24 +390,6 @@ static bool has_calls(const struct serve_fields *fields)
     return false;
 }
 
-void serve_add_variables(const char *variables, cJSON *body)
-{
-    cJSON *own = cli_json_get(body, "chat_template_kwargs");
-    cJSON *all = variables ? cli_json_parse_all(variables, strlen(variables), NULL) : NULL;
-    const cJSON *item;
-    if (all && (!own || cJSON_IsNull(own))) {
-        cJSON_DeleteItemFromObjectCaseSensitive(body, "chat_template_kwargs");
-        own = cJSON_AddObjectToObject(body, "chat_template_kwargs");
-    }
-    cJSON_ArrayForEach(item, all)
-    {
-        if (cJSON_IsObject(own) && !cli_json_get(own, item->string)) {
-            cJSON_AddItemToObject(own, item->string, cJSON_Duplicate(item, 1));
-        }
-    }
-    cJSON_Delete(all);
-}
-
 // Refuses roles that are unknown to templates without tools and variables.
 static void check_roles(struct serve_fields *fields, const cJSON *messages)
 {
@@ -482,9 +467,10 @@ static const cJSON *fit_calls(const struct serve_tools *tools, cJSON *messages,
 }
 
 bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
-                             const struct serve_tools *tools, struct cli_ids *ids)
+                             const struct serve_tools *tools, struct cli_ids *ids,
+                             struct cli_bytes *text)
 {
-    struct ending ending = {.fence = ""};
+    struct ending ending = {.ids = ids, .text = text};
     struct serve_tools own = *tools; // the list is borrowed
     cJSON *messages = copy_messages(fields);
     if (!messages) {
@@ -499,31 +485,7 @@ bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_t
     ending.end = read_end(fields, messages);
     const cJSON *list = own.style ? fit_calls(&own, messages, ending.fence) : NULL;
     const bool is_done =
-        !fields->is_wrong && encode_with_tools(fields, tokenizer, messages, list, &ending, ids);
+        !fields->is_wrong && encode_with_tools(fields, tokenizer, messages, list, &ending);
     cJSON_Delete(messages);
     return is_done;
-}
-
-//-- handler ---------------------------------------------------------------------------------------
-
-void serve_handle_template(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
-{
-    struct serve_fields fields = {.object = body};
-    const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(api->scheduler);
-    struct cli_ids ids = {0};
-    struct serve_tools tools = {0};
-    serve_add_variables(api->variables, body);
-    struct serve_task *task = serve_task_create(NULL);
-    serve_tools_read(&fields, tokenizer, task, &tools);
-    if (fields.is_wrong || !serve_read_conversation(&fields, tokenizer, &tools, &ids)) {
-        serve_reply_refuse(reply, &fields);
-    } else {
-        cJSON *json = cJSON_CreateObject();
-        cJSON_AddItemToObject(json, "prompt", serve_write_tokens(tokenizer, ids.items, ids.count));
-        serve_reply_json(reply, 200, json);
-    }
-    serve_tools_finish(&tools);
-    serve_task_unref(task);
-    free(ids.items);
-    cJSON_Delete(body);
 }

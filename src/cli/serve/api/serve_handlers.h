@@ -16,10 +16,12 @@ void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply
 void serve_handle_adapters(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_set_adapters(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 
-// Requests that need only the vocabulary: serve_tokens.c; and the template: serve_conversation.c.
+// Requests that need only the vocabulary: serve_tokens.c; and the template: serve_template.c.
 void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 void serve_handle_detokenize(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 void serve_handle_template(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+// Counts the tokens of a chat.
+void serve_handle_count(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
 
 // Requests for text: serve_completions.c.
 void serve_handle_completion(const struct serve_api *api, cJSON *body, struct serve_reply *reply);

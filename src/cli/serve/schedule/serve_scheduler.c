@@ -394,6 +394,7 @@ struct serve_scheduler *serve_scheduler_create(struct serve_settings *settings)
         serve_scheduler_destroy(s);
         return NULL;
     }
+    cli_template_choose(&s->session, &settings->session);
     cli_sampling_take(&settings->sampling, &s->session.info);
     glinfer_generate_params_init(&s->expected);
     cli_sampling_fill(&settings->sampling, 0, &s->expected);
