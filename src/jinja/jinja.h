@@ -18,7 +18,8 @@ struct gi_jinja *gi_jinja_create(const char *text, size_t size, struct glinfer_e
 void gi_jinja_destroy(struct gi_jinja *jinja);
 
 // The input of a template. It is also given no documents, and the date: date_string, as 05 Dec
-// 2026, and datetime, as Dec 05 2026, unless json_variables has them.
+// 2026, and datetime, as Dec 05 2026, and functions, the text of json_tools, unless json_variables
+// has them.
 struct gi_jinja_input {
     const struct glinfer_message *messages;
     size_t n_messages;

@@ -331,6 +331,8 @@ bool gi_jinja_render(const struct gi_jinja *jinja, const struct gi_jinja_input *
     // The date for templates of Llama 3 and of Firefunction, which have no function for it.
     set_name(&run.pool, variables, "date_string", gi_jinja_today(&run.pool, "%d %b %Y"));
     set_name(&run.pool, variables, "datetime", gi_jinja_today(&run.pool, "%b %d %Y"));
+    set_name(&run.pool, variables, "functions", // the text of the tools, for Firefunction
+             gi_jinja_value_of(gi_jinja_string_of(input->json_tools ? input->json_tools : "")));
     add_json(&run, input);
     set_name(&run.pool, variables, "bos_token", gi_jinja_value_of(bos));
     set_name(&run.pool, variables, "eos_token", gi_jinja_value_of(eos));

@@ -39,7 +39,7 @@ const struct cli_flag cli_foreign_flags[] = {
     CLI_IGNORED_VALUE("-sps, --slot-prompt-similarity",
                       "the slot with the longest common prefix takes a prompt"),
     CLI_IGNORED_VALUE("--tags", "the model has one name, --alias"),
-    CLI_IGNORED_VALUE("--sse-ping-interval", "streams have no pings"),
+    CLI_MISSING("--sse-ping-interval", "`glinfer serve` has streams, and takes this flag"),
     CLI_IGNORED("--no-warmup, --warmup", "there is no warm-up"),
     CLI_IGNORED("-nkvo, --no-kv-offload, -kvo, --kv-offload", "the cache is on the device"),
     CLI_IGNORED("--jinja", "a file's own chat template is used as it is"),

@@ -22,6 +22,7 @@ static struct serve_settings defaults = {
     .n_threads = 2,
     .timeout_s = 600,
     .drain_s = 30,
+    .ping_s = 30,
     .n_connections = 2048,
     .max_body = 25 << 20, // as OpenAI's limit of a sound file
 };
@@ -97,6 +98,9 @@ static const struct cli_flag flags[] = {
             "for a request to arrive, and for a client to read its answer, default %v"),
     CLI_SIZE(max_body, "--max-body", "SIZE", "of a request, default %v"),
     CLI_INT(n_connections, 16, 65536, "--max-connections", "N", "at once, default %v"),
+    CLI_INT(ping_s, -1, 86400, "--sse-ping-interval", "SECONDS",
+            "between comments in a stream that is silent, so that proxies keep it, default %v; "
+            "-1: none"),
     CLI_INT(drain_s, 0, 86400, "--drain", "SECONDS", "time for answers after SIGTERM, default %v"),
     CLI_SWITCH(has_metrics, "--metrics", "enable /metrics, for Prometheus"),
     CLI_SWITCH(is_pageless, "--no-ui, --no-webui", "disable the page at /"),

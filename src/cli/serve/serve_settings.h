@@ -27,7 +27,8 @@ struct serve_settings {
     int64_t n_threads, n_connections; // for each socket
     int64_t timeout_s;                // of a request, and of an answer that a client does not read
     int64_t drain_s;
-    uint64_t max_body;                        // bytes
+    int64_t ping_s;    // between comments in a stream that is silent; -1: none
+    uint64_t max_body; // bytes
     bool has_metrics, has_slots, is_slotless; // endpoints; the last flag overrides the second
     bool is_pageless;                         // no page at /
 

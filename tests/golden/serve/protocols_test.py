@@ -6,7 +6,10 @@
 MODEL is tests/data/models/tiny-chat.gguf. Names choose tests. Status 77: no device available.
 """
 import datetime
+import json
 import sys
+import threading
+import time
 
 from serving import Server, same, start_or_skip, true, try_out
 
@@ -44,6 +47,56 @@ def writes_prompts_that_go_round(server):
     same(server.post("/chat/completions/input_tokens", {})[0], 400, "no messages")
 
 
+def streams_progress_and_timings(server):
+    prompt = "Once upon a time " * 25
+    for path, body in (("/completion", {"prompt": prompt}), ("/v1/completions", {"prompt": prompt}),
+                       ("/v1/chat/completions", {"messages": [{"role": "user", "content": prompt}]})):
+        for is_cached in (False, True):
+            slot = {"cache_prompt": is_cached, "id_slot": 0}
+            events = [event for event in server.stream(path, max_tokens=4, temperature=0, ignore_eos=True, return_progress=True,
+                                                       timings_per_token=True, **slot, **body) if event != "[DONE]"]
+            told = [event for event in events if "prompt_progress" in event]
+            places = [event["prompt_progress"]["processed"] for event in told]
+            progress = told[0]["prompt_progress"]
+            same((places[0], places[-1]), (progress["cache"], progress["total"]), f"{path}: first and last")
+            same(places, sorted(set(places)), "each tells more")
+            true((progress["cache"] > 0) == is_cached, progress)
+            same({type(event["prompt_progress"]["time_ms"]) for event in told}, {int}, "whole milliseconds")
+            same([told[0]["timings"][name] for name in ("prompt_n", "prompt_ms", "predicted_n", "predicted_ms")], [0] * 4, "nothing yet")
+            same(told[-1]["timings"]["prompt_n"], progress["total"] - progress["cache"], "all of it")
+            texts = [event for event in events if event.get("content") or (event.get("choices") or [{}])[0].get("text") or
+                     (event.get("choices") or [{}])[0].get("delta", {}).get("content")]
+            counts = [event["timings"]["predicted_n"] for event in texts]
+            true(counts == sorted(counts) and counts[-1] <= 4 and counts[0] >= 1, counts)
+            if "chat" in path:
+                same({(event["object"], event["model"], event["choices"][0]["index"]) for event in told},
+                     {("chat.completion.chunk", "tiny-chat.gguf", 0)}, "whole chunks")
+    plain = list(server.stream("/completion", prompt="Once upon", n_predict=6, temperature=0, ignore_eos=True))
+    same(sum((event["tokens"] for event in plain), []),
+         server.ask("/completion", prompt="Once upon", n_predict=6, temperature=0, ignore_eos=True, return_tokens=True)["tokens"], "ids in a stream")
+    true(not any("timings" in event for event in plain[:-1]), "only if asked for")
+
+
+def keeps_silent_streams():
+    def lines(server, **body):
+        connection = server.connect()
+        connection.request("POST", "/completion", json.dumps({"prompt": "a b c", "n_predict": 3, "stream": True, **body}))
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    with Server(GLINFER, MODEL, "-c", "4096") as server:
+        long = threading.Thread(target=lambda: server.ask("/completion", prompt="Once", n_predict=3000, ignore_eos=True, temperature=0))
+        long.start()
+        while not server.slots()[0]["is_processing"]:
+            time.sleep(0.01)
+        status, text = lines(server, sse_ping_interval=1)
+        long.join()
+        true(status == 200 and text.startswith(":\n\n") and text.count("data: ") >= 3, text[:80])
+        true("\n:" not in lines(server)[1], "a stream that is quick")
+
+
 def gives_templates_what_they_ask_for():
     template = ("{{ date_string }}|{{ datetime }}|{{ enable_thinking }}|{{ reasoning_effort }}|{{ messages[0].content }}"
                 "{% if not enable_thinking %}</think>{% endif %}")
@@ -67,8 +120,9 @@ def chats_with_a_base_model():
         same(server.ask("/v1/chat/completions", messages=HI, max_tokens=2)["choices"][0]["message"]["role"], "assistant", "a chat")
 
 
-SHARED = [tells_of_a_prompt_that_is_too_long, takes_many_inputs, writes_prompts_that_go_round]
-ALONE = [gives_templates_what_they_ask_for, chats_with_a_base_model]
+SHARED = [tells_of_a_prompt_that_is_too_long, takes_many_inputs, writes_prompts_that_go_round,
+          streams_progress_and_timings]
+ALONE = [keeps_silent_streams, gives_templates_what_they_ask_for, chats_with_a_base_model]
 
 
 def main():

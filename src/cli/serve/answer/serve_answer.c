@@ -1,10 +1,12 @@
 #include "cli/serve/answer/serve_answer.h"
 
+#include "cli/common/cli_io.h"
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
 #include "cli/common/cli_random.h"
 #include "cli/serve/calls/serve_calls.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -70,36 +72,50 @@ static void emit(struct serve_answer *answer, cJSON *json)
     cJSON_Delete(json);
 }
 
-static void report_progress(struct serve_answer *answer, const struct serve_event *event)
+// Appends an event of one choice, with its timings if each event has them.
+static void emit_part(struct serve_answer *answer, uint32_t index, cJSON *json)
 {
-    const struct serve_choice *choice = &answer->choices[event->choice];
-    cJSON *json = cJSON_CreateObject();
-    cJSON *progress = cJSON_AddObjectToObject(json, "prompt_progress");
-    cJSON_AddNumberToObject(progress, "total", event->total + choice->n_cached);
-    cJSON_AddNumberToObject(progress, "cache", choice->n_cached);
-    cJSON_AddNumberToObject(progress, "processed", event->done + choice->n_cached);
-    cJSON_AddNumberToObject(progress, "time_ms", event->ms);
-    cJSON_AddArrayToObject(json, "choices");
+    if (json && answer->has_timings) {
+        serve_add_timings(json, answer, index);
+    }
     emit(answer, json);
 }
 
-// Begins an answer. The first progress tells the length of the prompt, even if all of it is cached.
+// Notes, and sends if it was requested, how many tokens of a prompt were processed besides those
+// that the slot held.
+static void report_progress(struct serve_answer *answer, uint32_t index, uint32_t n_done)
+{
+    struct serve_choice *choice = &answer->choices[index];
+    const double n_prompt = (double)answer->task->jobs[index].prompt.count;
+    const double ms = 1e3 * (cli_now() - choice->began);
+    choice->stats.prompt_n = n_done;
+    choice->stats.prompt_ms = n_done > 0 ? ms : 0;
+    if (!answer->task->has_progress || (n_done > 0 && n_done <= choice->n_reported)) {
+        return;
+    }
+    choice->n_reported = n_done;
+    cJSON *json = answer->format->token(answer, index, "", 0, NULL);
+    cJSON *progress = cJSON_AddObjectToObject(json, "prompt_progress");
+    cJSON_AddNumberToObject(progress, "total", n_prompt);
+    cJSON_AddNumberToObject(progress, "cache", choice->n_cached);
+    cJSON_AddNumberToObject(progress, "processed", n_done + choice->n_cached);
+    cJSON_AddNumberToObject(progress, "time_ms", floor(ms));
+    emit_part(answer, index, json);
+}
+
+// Begins an answer. The first progress tells the length of the prompt.
 static void begin(struct serve_answer *answer, const struct serve_event *event)
 {
-    const size_t n_prompt = answer->task->jobs[event->choice].prompt.count;
-    struct serve_event first = {.choice = event->choice};
     struct serve_choice *choice = &answer->choices[event->choice];
     choice->has_begun = true;
+    choice->began = cli_now();
     choice->n_cached = event->n_cached;
     choice->slot = event->slot;
     answer->has_begun = true;
     if (answer->is_stream && answer->format->begin) {
         emit(answer, answer->format->begin(answer, event->choice));
     }
-    if (answer->task->has_progress) {
-        first.total = (uint32_t)n_prompt - event->n_cached;
-        report_progress(answer, &first);
-    }
+    report_progress(answer, event->choice, 0);
 }
 
 // Sends the text of a choice up to `end`; takes over probs.
@@ -109,8 +125,9 @@ static void show(struct serve_answer *answer, uint32_t index, size_t end, cJSON 
     const size_t begin = choice->shown;
     if (end > begin || probs || answer->has_ids) {
         choice->shown = end;
-        emit(answer,
-             answer->format->token(answer, index, choice->text.data + begin, end - begin, probs));
+        emit_part(
+            answer, index,
+            answer->format->token(answer, index, choice->text.data + begin, end - begin, probs));
     }
 }
 
@@ -123,8 +140,9 @@ static cJSON *show_thought(struct serve_answer *answer, uint32_t index, cJSON *p
         return probs;
     }
     thoughts->shown = end;
-    emit(answer,
-         answer->format->thought(answer, index, thoughts->text.data + begin, end - begin, probs));
+    emit_part(
+        answer, index,
+        answer->format->thought(answer, index, thoughts->text.data + begin, end - begin, probs));
     return NULL;
 }
 
@@ -152,13 +170,13 @@ static void show_calls(struct serve_answer *answer, uint32_t index)
         if (i == choice->n_calls) {
             choice->n_calls++;
             choice->call_shown = 0;
-            emit(answer, answer->format->call(answer, index, i, call, NULL));
+            emit_part(answer, index, answer->format->call(answer, index, i, call, NULL));
         }
         const char *own = cli_json_get_text(cli_json_get(call, "function"), "arguments");
         const size_t size = strlen(own);
         if (++i == choice->n_calls && size > choice->call_shown) {
-            emit(answer,
-                 answer->format->call(answer, index, i - 1, call, own + choice->call_shown));
+            emit_part(answer, index,
+                      answer->format->call(answer, index, i - 1, call, own + choice->call_shown));
             choice->call_shown = size;
         }
     }
@@ -226,6 +244,19 @@ static void take_prompt_token(struct serve_answer *answer, const struct serve_ev
     }
 }
 
+// Notes the times of a token. With the first one all of the prompt was processed.
+static void note_token(struct serve_answer *answer, uint32_t index)
+{
+    struct serve_choice *choice = &answer->choices[index];
+    if (choice->ids.count == 0) {
+        report_progress(answer, index,
+                        (uint32_t)answer->task->jobs[index].prompt.count - choice->n_cached);
+        choice->first = cli_now();
+    }
+    choice->stats.predicted_n = (uint32_t)choice->ids.count + 1;
+    choice->stats.predicted_ms = 1e3 * (cli_now() - choice->first);
+}
+
 static void take_token(struct serve_answer *answer, const struct serve_event *event,
                        const struct serve_events *events)
 {
@@ -236,6 +267,7 @@ static void take_token(struct serve_answer *answer, const struct serve_event *ev
     const char *text = text_of(answer, event, events, &text_size);
     serve_thoughts_take(&choice->thoughts, text, text_size, &choice->text);
     if (event->id >= 0) {
+        note_token(answer, event->choice);
         cli_ids_append(&choice->ids, &event->id, 1);
         probs = event->n_probs > 0 ? answer->format->probs(answer, choice, event,
                                                            events->probs.items + event->probs)
@@ -371,7 +403,7 @@ bool serve_answer_advance(struct serve_answer *answer)
             begin(answer, event);
             break;
         case SERVE_EVENT_PROGRESS:
-            report_progress(answer, event);
+            report_progress(answer, event->choice, event->done);
             break;
         case SERVE_EVENT_TOKEN:
             take_token(answer, event, &events);

@@ -20,7 +20,10 @@ struct serve_choice {
     cJSON *probs;       // list of log-probabilities; owned. NULL: not requested
     size_t text_offset; // in characters, of the next token
     uint32_t n_cached, slot;
-    struct glinfer_stats stats;
+    double began, first; // cli_now() when it got its slot, and at its first token
+    uint32_t n_reported; // tokens of the prompt in the last event of progress, without n_cached
+    size_t n_ids_shown;  // ids that a stream has sent
+    struct glinfer_stats stats;        // up to the end those that the connection sees
     struct serve_action_result result; // of an action
 };
 
@@ -66,7 +69,9 @@ struct serve_answer {
     int64_t created;                      // seconds since 1970
     const struct serve_call_style *calls; // of tools; NULL: calls are not looked for
     bool is_stream, has_usage, has_ids, is_base64;
-    uint32_t n_top; // likeliest tokens that are listed with each token
+    bool has_timings; // in each event of a stream
+    int64_t ping_s;   // a stream that is silent sends a comment after as many seconds; -1: never
+    uint32_t n_top;   // likeliest tokens that are listed with each token
 
     bool has_begun;   // the first answer has a slot, or the body has begun
     uint32_t n_over;  // answers that are complete

@@ -8,7 +8,8 @@
 static void add_ids(cJSON *json, const struct serve_answer *answer,
                     const struct serve_choice *choice, size_t first)
 {
-    const size_t n = answer->has_ids && choice->ids.count > first ? choice->ids.count - first : 0;
+    const bool has_ids = answer->has_ids || answer->is_stream;
+    const size_t n = has_ids && choice->ids.count > first ? choice->ids.count - first : 0;
     cJSON_AddItemToObject(json, "tokens",
                           cli_json_ids(n > 0 ? choice->ids.items + first : NULL, n));
 }
@@ -49,7 +50,7 @@ static cJSON *last(const struct serve_answer *answer, uint32_t index, bool is_wh
     cJSON_AddItemToObject(json, "content",
                           is_whole ? cli_json_text(choice->text.data, choice->text.size)
                                    : cJSON_CreateString(""));
-    add_ids(json, answer, choice, is_whole ? 0 : choice->ids.count);
+    add_ids(json, answer, choice, is_whole ? 0 : choice->n_ids_shown);
     add_counts(json, answer, index);
     cJSON_AddBoolToObject(json, "stop", true);
     cJSON_AddStringToObject(json, "model", answer->model);
@@ -82,10 +83,11 @@ static cJSON *native_whole(const struct serve_answer *answer)
 static cJSON *native_token(struct serve_answer *answer, uint32_t index, const char *text,
                            size_t size, cJSON *probs)
 {
-    const struct serve_choice *choice = &answer->choices[index];
+    struct serve_choice *choice = &answer->choices[index];
     cJSON *json = cJSON_CreateObject();
     cJSON_AddItemToObject(json, "content", cli_json_text(text, size));
-    add_ids(json, answer, choice, choice->ids.count > 0 ? choice->ids.count - 1 : 0);
+    add_ids(json, answer, choice, choice->n_ids_shown);
+    choice->n_ids_shown = choice->ids.count;
     cJSON_AddBoolToObject(json, "stop", false);
     add_counts(json, answer, index);
     if (probs) {

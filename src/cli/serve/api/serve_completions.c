@@ -18,6 +18,8 @@ static void read_stream(struct serve_request *request)
     struct serve_fields *fields = &request->fields;
     serve_fields_bool(fields, "stream", &request->answer->is_stream);
     serve_fields_bool(fields, "return_progress", &request->task->has_progress);
+    serve_fields_bool(fields, "timings_per_token", &request->answer->has_timings);
+    serve_fields_int(fields, "sse_ping_interval", -1, 86400, &request->answer->ping_s);
     const cJSON *options = serve_fields_get(fields, "stream_options");
     request->answer->has_usage = cJSON_IsTrue(cli_json_get(options, "include_usage"));
     request->task->has_progress = request->task->has_progress && request->answer->is_stream;

@@ -13,6 +13,7 @@ void serve_request_open(struct serve_request *request, const struct serve_api *a
     request->task = serve_task_create(body);
     request->answer = serve_answer_create(api->scheduler, format, request->task);
     request->answer->model = api->model_name;
+    request->answer->ping_s = api->settings->ping_s;
     request->task->n_adapters = serve_lora_copy(api->lora, request->task->adapter_scales);
     serve_lora_read(api->lora, &request->fields, serve_fields_get(&request->fields, "lora"),
                     request->task->adapter_scales);

@@ -54,6 +54,7 @@ static struct serve_exchange *open_exchange(struct serve_http *http,
     exchange->http = http;
     exchange->connection = connection;
     exchange->began = cli_now();
+    exchange->ping_s = -1;
     MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
                               (unsigned)http->settings->timeout_s);
     pthread_mutex_lock(&http->lock);
@@ -173,7 +174,7 @@ static enum MHD_Result go_on(struct serve_exchange *exchange)
         }
         serve_answer_advance(answer);
         if (answer->is_over || (answer->is_stream && answer->has_begun) ||
-            atomic_load(&exchange->has_ended)) {
+            atomic_load(&exchange->has_ended) || atomic_load(&exchange->wants_ping)) {
             return serve_send(exchange);
         }
     } while (!serve_await(exchange));
@@ -213,7 +214,10 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         serve_api_handle(http->api, &call, &exchange->reply);
         cli_bytes_finish(&exchange->body);
         if (exchange->reply.answer) {
-            atomic_store(&exchange->mailbox, &exchange->reply.answer->task->mailbox);
+            const struct serve_answer *answer = exchange->reply.answer;
+            atomic_store(&exchange->last, cli_now());
+            atomic_store(&exchange->ping_s, answer->is_stream ? answer->ping_s : -1);
+            atomic_store(&exchange->mailbox, &answer->task->mailbox);
         }
     }
     atomic_store(&exchange->is_handled, true);
@@ -325,7 +329,13 @@ static void drop_vanished(struct serve_http *http)
         if (seen & (POLLHUP | POLLERR)) {
             atomic_store(&e->is_vanished, true);
         }
-        if (mailbox && (atomic_load(&e->is_vanished) || (seen != 0 && !had_ended))) {
+        const int64_t ping_s = atomic_load(&e->ping_s);
+        const bool is_silent =
+            mailbox && ping_s > 0 && now - atomic_load(&e->last) >= (double)ping_s;
+        if (is_silent) {
+            atomic_store(&e->wants_ping, true);
+        }
+        if (mailbox && (is_silent || atomic_load(&e->is_vanished) || (seen != 0 && !had_ended))) {
             serve_mailbox_wake(mailbox);
         } else if (is_cut || (!is_whole && now - e->began > (double)http->settings->timeout_s)) {
             shutdown(fd, SHUT_RDWR);

@@ -24,6 +24,9 @@ struct serve_exchange {
     struct cli_bytes body;
     bool is_refused;                         // by its headers: reply has the error
     double began;                            // cli_now()
+    _Atomic double last;                     // cli_now() at the last bytes of a stream
+    _Atomic int64_t ping_s;                  // as that of the answer; -1: no stream
+    atomic_bool wants_ping;                  // the stream has been silent for as long
     atomic_bool is_whole;                    // all of it has been read
     atomic_bool is_handled;                  // reply is filled
     atomic_bool has_ended;                   // the client sends no more

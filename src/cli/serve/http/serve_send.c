@@ -1,4 +1,5 @@
 // Sends replies: whole bodies, and answers in pieces.
+#include "cli/common/cli_io.h"
 #include "cli/serve/http/serve_http_state.h"
 
 #include <string.h>
@@ -33,9 +34,14 @@ static ssize_t read_stream(void *user, uint64_t position, char *data, size_t cap
             return MHD_CONTENT_READER_END_WITH_ERROR;
         }
         serve_answer_advance(answer);
+        if (atomic_exchange(&exchange->wants_ping, false) && answer->body.size == 0 &&
+            !answer->is_over) {
+            cli_bytes_add(&answer->body, ":\n\n");
+        }
         const size_t left = answer->body.size - answer->sent;
         const size_t n = left < capacity ? left : capacity;
         if (n > 0) {
+            atomic_store(&exchange->last, cli_now());
             memcpy(data, answer->body.data + answer->sent, n);
             answer->sent = n < left ? answer->sent + n : 0;
             answer->body.size = n < left ? answer->body.size : 0;
@@ -123,9 +129,10 @@ enum MHD_Result serve_send(struct serve_exchange *exchange)
     const struct serve_reply *reply = &exchange->reply;
     const unsigned failure =
         reply->answer && !is_streamed(reply->answer) ? reply->answer->failure : 0;
-    if (reply->answer && !reply->answer->is_over && atomic_load(&exchange->has_ended)) {
-        // The first bytes detect a closed connection: a comment before events, white space before
-        // JSON.
+    if (reply->answer && !reply->answer->is_over &&
+        (atomic_load(&exchange->has_ended) || atomic_load(&exchange->wants_ping))) {
+        // The first bytes detect a closed connection, and keep one that waits: a comment before
+        // events, white space before JSON.
         if (reply->answer->body.size == 0) {
             cli_bytes_add(&reply->answer->body, reply->answer->is_stream ? ":\n\n" : " ");
         }
