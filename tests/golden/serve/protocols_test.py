@@ -47,6 +47,29 @@ def writes_prompts_that_go_round(server):
     same(server.post("/chat/completions/input_tokens", {})[0], 400, "no messages")
 
 
+def takes_prompts_that_are_objects(server):
+    def ask(prompt, **fields):
+        answer = server.ask("/completion", prompt=prompt, n_predict=4, temperature=0, ignore_eos=True, **fields)
+        return answer["content"] if isinstance(answer, dict) else [item["content"] for item in answer]
+
+    wanted = ask("Once upon")
+    parts = {"content": [{"type": "text", "text": "Once "}, {"type": "text", "text": "upon"}]}
+    same([ask({"prompt_string": "Once upon"}), ask(parts), ask([{"prompt_string": "Once upon"}, "Once upon"])], [wanted, wanted, [wanted] * 2], "objects")
+    same(ask("Once upon", n_cmpl=2), [wanted] * 2, "n_cmpl")
+    vectors = [item["embedding"] for item in server.ask("/v1/embeddings", input=["Once upon", {"prompt_string": "Once upon"}, parts])["data"]]
+    same(vectors[1:], vectors[:1] * 2, "embeddings")
+    same(server.post("/v1/embeddings", {"input": {"content": "x"}})[0], 400, "a content that is no list")
+
+
+def clamps_what_llama_server_clamps(server):
+    for fields in ({"temperature": -1}, {"top_k": -5}, {"top_p": 2}, {"min_p": -1}, {"typical_p": 1.5}, {"xtc_threshold": 2}, {"dynatemp_range": -1},
+                   {"samplers": ["top_k", "tfs_z", "infill", "temperature"]}, {"stop": ["x"] * 100}, {"grammar": 'root ::= "a"', "json_schema": {"type": "null"}},
+                   {"reasoning_format": "deepseek-legacy"}, {"response_format": {"type": "json_schema"}, "n_predict": 0}):
+        server.ask("/completion", **{"prompt": "x", "n_predict": 1, **fields})
+    tool = [{"role": "tool", "tool_call_id": "a", "content": None}]
+    server.ask("/v1/chat/completions", messages=[*HI, *tool, {"role": "user", "content": None}], max_tokens=1)
+
+
 def streams_progress_and_timings(server):
     prompt = "Once upon a time " * 25
     for path, body in (("/completion", {"prompt": prompt}), ("/v1/completions", {"prompt": prompt}),
@@ -121,7 +144,7 @@ def chats_with_a_base_model():
 
 
 SHARED = [tells_of_a_prompt_that_is_too_long, takes_many_inputs, writes_prompts_that_go_round,
-          streams_progress_and_timings]
+          streams_progress_and_timings, takes_prompts_that_are_objects, clamps_what_llama_server_clamps]
 ALONE = [keeps_silent_streams, gives_templates_what_they_ask_for, chats_with_a_base_model]
 
 

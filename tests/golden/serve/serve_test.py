@@ -82,7 +82,9 @@ def turns_text_into_tokens(server):
     same("".join(piece["piece"] for piece in pieces), "hello", "pieces")
     pieces = server.ask("/tokenize", content="a\u4e16", with_pieces=True)["tokens"]
     same([piece["piece"] for piece in pieces], ["a", [0xe4], [0xb8], [0x96]], "pieces that are not UTF-8 are lists of bytes")
-    same(server.post("/tokenize", {})[0], 400, "a text that is missing")
+    same(server.ask("/tokenize")["tokens"], [], "a text that is missing")
+    same(server.ask("/tokenize", content=["hello", 5, "b"])["tokens"], [*server.ask("/tokenize", content="hello")["tokens"], 5, *server.ask("/tokenize", content="b")["tokens"]], "a list")
+    same((server.ask("/detokenize"), server.post("/detokenize", {"tokens": 5})[0]), ({"content": ""}, 400), "no tokens")
     same(server.ask("/tokenize", content="")["tokens"], [], "an empty text")
     prompt = server.ask("/apply-template", messages=HI)["prompt"]
     true(prompt.endswith("<|im_start|>user\nhi there<|im_end|>\n<|im_start|>assistant\n"), "template")
@@ -282,7 +284,8 @@ def refuses_what_is_wrong(server):
             ('{"prompt": "x"}{}', "at byte 15"), ('{"prompt": [01]}', "at byte 12"), ('{"prompt": "\\u0000"}', "zero"),
             (b'{"prompt": "\xff"}', "UTF-8"), ("{}", "prompt"), ('{"prompt": ""}', "empty"), ('{"prompt": []}', "empty"),
             ('{"prompt": {"a": 1}}', "prompt"), ('{"prompt": [99999999]}', "vocabulary"), ('{"prompt": "x", "temperature": "hot"}', "temperature"),
-            ('{"prompt": "x", "temperature": -1}', "temperature"), ('{"prompt": "x", "n_predict": 1.5}', "n_predict"),
+            ('{"prompt": "x", "n_predict": 1.5}', "n_predict"), ('{"prompt": {"prompt_string": "a", "multimodal_data": "b"}}', "images"),
+            ('{"prompt": "x", "n_predict": 0, "json_schema": {"type": "hiccup"}}', "hiccup"),
             ('{"prompt": "x", "stop": 5}', "stop"), ('{"prompt": "x", "top_k": 1e99}', "top_k"), ('{"prompt": "x", "id_slot": 99}', "id_slot"),
             ('{"prompt": "x", "samplers": ["nonsense"]}', "nonsense"), ('{"prompt": "x", "logit_bias": [[1]]}', "bias"),
             ('{"prompt": "x", "logit_bias": {"99999999": 1}}', ""), ('{"prompt": "x", "n": 1000}', '"n"'),
@@ -291,7 +294,8 @@ def refuses_what_is_wrong(server):
         true(status == 400 and part in answer["error"]["message"], f"{body[:60]!r}: {status} {answer}")
     for body in [{}, {"messages": []}, {"messages": "hi"}, {"messages": [{}]}, {"messages": [{"role": "cat", "content": "x"}]},
                  {"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": [1]}}]}]},
-                 {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, {"messages": HI, "response_format": {"type": "xml"}}]:
+                 {"messages": [{"role": "user", "content": [{"type": "image_url", "text": "x"}]}]}, {"messages": HI, "top_logprobs": 2},
+                 {"messages": [{"role": "user"}]}, {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, {"messages": HI, "response_format": {"type": "xml"}}]:
         status, _, answer = server.post("/v1/chat/completions", body)
         same((status, answer.get("error", {}).get("type")), (400, "invalid_request_error"), str(body))
     same(server.get("/nothing")[0], 404, "path")

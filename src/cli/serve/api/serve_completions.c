@@ -53,6 +53,9 @@ static void read_probs(struct serve_request *request)
     } else if (serve_fields_int(fields, "logprobs", 0, 20, &n_top)) {
         has_probs = true;
     }
+    if (!has_probs && serve_fields_int(fields, "top_logprobs", 0, 20, &n_top) && n_top > 0) {
+        serve_fields_refuse(fields, 400, "invalid \"top_logprobs\": \"logprobs\" is missing");
+    }
     request->answer->n_top = (uint32_t)n_top;
     request->task->params.n_probs = has_probs ? MAX_TOP : 0;
 }
@@ -82,10 +85,8 @@ static void read_format(struct serve_request *request)
         serve_fields_expect(fields, "response_format", "the type text, json_object or json_schema");
     } else if (schema) {
         set_schema(request, schema);
-    } else if (strcmp(name, "json_object") == 0) {
-        request->task->grammar.json_schema = "{\"type\":\"object\"}";
     } else {
-        serve_fields_expect(fields, "response_format", "a \"json_schema\" with a \"schema\"");
+        request->task->grammar.json_schema = "{\"type\":\"object\"}";
     }
 }
 
@@ -100,16 +101,18 @@ static void read_grammar(struct serve_request *request)
     }
     const char *gbnf = NULL;
     if (serve_fields_text(&request->fields, "grammar", &gbnf) && gbnf[0]) {
-        grammar->gbnf = gbnf;
-    }
-    if (grammar->gbnf && grammar->json_schema) {
-        serve_fields_refuse(&request->fields, 400,
-                            "invalid \"grammar\": a JSON schema is given too");
+        grammar->gbnf = gbnf; // counts more than a schema
+        grammar->json_schema = NULL;
     }
     if (!grammar->gbnf && !grammar->json_schema) {
         *grammar = *own;
     }
     request->task->params.grammar = grammar->gbnf || grammar->json_schema ? grammar : NULL;
+    struct glinfer_error err;
+    if (request->task->params.grammar && request->task->params.n_predict == 0 &&
+        !glinfer_grammar_check(grammar, &err)) { // no token needs it
+        serve_fields_refuse(&request->fields, 400, "%s", err.message);
+    }
 }
 
 static void read_shared(struct serve_request *request)
@@ -133,6 +136,7 @@ static void read_shared(struct serve_request *request)
     read_probs(request);
     read_grammar(request);
     serve_fields_int(&request->fields, "n", 1, SERVE_MAX_ANSWERS, &request->n_choices);
+    serve_fields_int(&request->fields, "n_cmpl", 1, SERVE_MAX_ANSWERS, &request->n_choices);
     serve_fields_bool(&request->fields, "return_tokens", &request->answer->has_ids);
 }
 
@@ -247,7 +251,7 @@ static bool read_reasoning(struct serve_request *request)
     if (strcmp(name, "none") == 0) {
         return false;
     }
-    if (strcmp(name, "auto") != 0 && strcmp(name, "deepseek") != 0) {
+    if (strcmp(name, "auto") != 0 && strncmp(name, "deepseek", strlen("deepseek")) != 0) {
         serve_fields_expect(&request->fields, "reasoning_format", "auto, deepseek or none");
     }
     return true;

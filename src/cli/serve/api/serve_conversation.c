@@ -65,7 +65,8 @@ static void refuse_functions(struct serve_fields *fields, const cJSON *message)
 }
 
 // Appends the content of a message: a text, or a list of parts all of which are texts, with a
-// separator between them. Only a message of the assistant, which may call tools, needs no content.
+// separator between them. Only a message of the assistant, which may call tools, needs no content;
+// that of others may be null.
 static bool read_content(struct serve_fields *fields, const cJSON *message, const char *separator,
                          struct cli_bytes *text)
 {
@@ -76,15 +77,16 @@ static bool read_content(struct serve_fields *fields, const cJSON *message, cons
         return true;
     }
     cli_bytes_append(text, "", 0);
-    if (!content || cJSON_IsNull(content)) {
-        return strcmp(role, "assistant") == 0 ||
+    if (!content || cJSON_IsNull(content)) { // a tool may have no result
+        return content || strcmp(role, "assistant") == 0 ||
                serve_fields_refuse(fields, 400,
                                    "invalid message of the role %.64s: missing \"content\"", role);
     }
     cJSON_ArrayForEach(item, content)
     {
         const cJSON *piece = cli_json_get(item, "text");
-        if (!cJSON_IsString(piece)) {
+        const char *type = cli_json_get_text(item, "type");
+        if (!cJSON_IsString(piece) || (type && !strstr(type, "text"))) {
             return serve_fields_refuse(
                 fields, 400,
                 "invalid \"content\": expected a string or a list of {\"type\": \"text\", "

@@ -136,7 +136,7 @@ static void read_documents(struct serve_request *request, const char *name)
     const char *query = NULL;
     const cJSON *documents = serve_fields_get(&request->fields, name), *item;
     serve_fields_text(&request->fields, "query", &query);
-    serve_fields_int(&request->fields, "top_n", 1, INT32_MAX, &n_best);
+    serve_fields_int(&request->fields, "top_n", 0, INT32_MAX, &n_best);
     for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
         serve_fields_bool(&request->fields, switches[i], &is_on);
     }

@@ -3,6 +3,7 @@
 #include "cli/common/cli_json_read.h"
 #include "cli/common/cli_utf8.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,6 +93,17 @@ bool serve_fields_float(struct serve_fields *fields, const char *name, double lo
                                    name, low, high);
     }
     *value = (float)field->valuedouble;
+    return true;
+}
+
+bool serve_fields_clamped(struct serve_fields *fields, const char *name, double low, double high,
+                          float *value)
+{
+    float number = 0;
+    if (!serve_fields_float(fields, name, -FLT_MAX, FLT_MAX, &number)) {
+        return false;
+    }
+    *value = (float)(number < low ? low : number > high ? high : number);
     return true;
 }
 

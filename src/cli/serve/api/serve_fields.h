@@ -36,6 +36,9 @@ const cJSON *serve_fields_get(const struct serve_fields *fields, const char *nam
 bool serve_fields_bool(struct serve_fields *fields, const char *name, bool *value);
 bool serve_fields_float(struct serve_fields *fields, const char *name, double low, double high,
                         float *value);
+// Replaces a number out of range by the nearest in it.
+bool serve_fields_clamped(struct serve_fields *fields, const char *name, double low, double high,
+                          float *value);
 bool serve_fields_int(struct serve_fields *fields, const char *name, int64_t low, int64_t high,
                       int64_t *value);
 bool serve_fields_text(struct serve_fields *fields, const char *name, const char **value);

@@ -15,10 +15,10 @@ static void read_number(struct serve_fields *fields, const struct cli_number *nu
     int64_t whole;
     void *field = (char *)samplers + number->offset;
     if (number->type == CLI_NUMBER_FLOAT) {
-        serve_fields_float(fields, number->name, number->low, number->high, field);
-    } else if (serve_fields_int(fields, number->name, (int64_t)number->low, (int64_t)number->high,
-                                &whole)) {
-        *(int32_t *)field = (int32_t)whole;
+        serve_fields_clamped(fields, number->name, number->low, number->high, field);
+    } else if (serve_fields_int(fields, number->name, INT32_MIN, INT32_MAX, &whole)) {
+        const int64_t low = (int64_t)number->low, high = (int64_t)number->high;
+        *(int32_t *)field = (int32_t)(whole < low ? low : whole > high ? high : whole);
     }
 }
 
@@ -26,10 +26,10 @@ static void read_filters(struct serve_fields *fields, struct glinfer_generate_pa
 {
     int64_t top_k = params->top_k;
     float top_p = params->top_p;
-    serve_fields_float(fields, "temperature", 0, 1000, &params->temperature);
-    serve_fields_int(fields, "top_k", -1, 1 << 24, &top_k);
-    serve_fields_float(fields, "top_p", 0, 1, &top_p);
-    serve_fields_float(fields, "min_p", 0, 1, &params->min_p);
+    serve_fields_clamped(fields, "temperature", 0, 1000, &params->temperature);
+    serve_fields_int(fields, "top_k", INT32_MIN, INT32_MAX, &top_k);
+    serve_fields_clamped(fields, "top_p", 0, 1, &top_p);
+    serve_fields_clamped(fields, "min_p", 0, 1, &params->min_p);
     serve_fields_bool(fields, "ignore_eos", &params->ignore_eos);
     params->top_k = top_k > 0 ? (uint32_t)top_k : 0;
     params->top_p = top_p > 0 ? top_p : 1e-9F; // 0 means off to the library
@@ -65,6 +65,17 @@ static size_t read_texts(struct serve_fields *fields, const char *name, const ch
     return n;
 }
 
+// Returns true for a sampler that other programs have, and llama-server ignores.
+static bool is_foreign(const char *name)
+{
+    static const char *const names[] = {"infill", "tfs_z", "mirostat", "top_a"};
+    bool is_found = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        is_found = is_found || strcmp(names[i], name) == 0;
+    }
+    return is_found;
+}
+
 static void read_order(struct serve_fields *fields, struct serve_task *task)
 {
     const cJSON *field = serve_fields_get(fields, "samplers"), *item;
@@ -83,8 +94,10 @@ static void read_order(struct serve_fields *fields, struct serve_task *task)
             serve_fields_expect(fields, "samplers", "a list of names");
             break;
         }
-        cli_bytes_append(&order, ";", order.size > 0);
-        cli_bytes_add(&order, item->valuestring);
+        if (!is_foreign(item->valuestring)) {
+            cli_bytes_append(&order, ";", order.size > 0);
+            cli_bytes_add(&order, item->valuestring);
+        }
     }
     task->order = order.data;
     task->samplers.order = order.data;

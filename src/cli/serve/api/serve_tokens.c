@@ -32,6 +32,26 @@ static bool append_text(struct serve_fields *fields, const struct glinfer_tokeni
     return true;
 }
 
+// Appends the text of a prompt that is an object: prompt_string, or content with parts that are
+// texts.
+static bool read_object(struct serve_fields *fields, const cJSON *object, struct cli_bytes *text)
+{
+    const char *whole = cli_json_get_text(object, "prompt_string");
+    const cJSON *parts = whole ? NULL : cli_json_get(object, "content"), *part;
+    bool is_text = !cli_json_get(object, "multimodal_data") && (whole || cJSON_IsArray(parts));
+    cli_bytes_add(text, whole ? whole : "");
+    cJSON_ArrayForEach(part, parts)
+    {
+        const char *piece = cli_json_get_text(part, "text");
+        is_text = is_text && piece;
+        cli_bytes_add(text, piece ? piece : "");
+    }
+    return is_text || serve_fields_refuse(fields, 400,
+                                          "invalid prompt: expected \"prompt_string\", or "
+                                          "\"content\" with texts; images and sound are not "
+                                          "supported");
+}
+
 static bool append_item(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
                         const cJSON *item, unsigned flags, struct cli_ids *ids)
 {
@@ -39,34 +59,47 @@ static bool append_item(struct serve_fields *fields, const struct glinfer_tokeni
     if (cJSON_IsString(item)) {
         return append_text(fields, tokenizer, item->valuestring, flags, ids);
     }
+    if (cJSON_IsObject(item)) {
+        struct cli_bytes text = {0};
+        const bool is_done = read_object(fields, item, &text) &&
+                             append_text(fields, tokenizer, text.data, flags, ids);
+        cli_bytes_finish(&text);
+        return is_done;
+    }
     int64_t value;
     const bool is_id = cli_json_int(item, &value) && value >= 0 && value <= INT32_MAX &&
                        glinfer_token_bytes(tokenizer, (int32_t)value, &size);
     if (!is_id) {
         return serve_fields_refuse(fields, 400,
-                                   "invalid prompt: expected a string, the id of a token of the "
-                                   "vocabulary, or a list of these");
+                                   "invalid prompt: expected a string, an object with "
+                                   "\"prompt_string\", the id of a token of the vocabulary, or a "
+                                   "list of these");
     }
     const int32_t id = (int32_t)value;
     cli_ids_append(ids, &id, 1);
     return true;
 }
 
-bool serve_read_prompt(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
-                       const cJSON *prompt, struct cli_ids *ids)
+static bool read_items(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                       const cJSON *prompt, unsigned flags, struct cli_ids *ids)
 {
     const cJSON *item;
     bool is_done = true;
-    unsigned flags = 0;
     if (!cJSON_IsArray(prompt)) {
-        return append_item(fields, tokenizer, prompt, 0, ids);
+        return append_item(fields, tokenizer, prompt, flags, ids);
     }
     cJSON_ArrayForEach(item, prompt)
     {
         is_done = is_done && append_item(fields, tokenizer, item, flags, ids);
-        flags = GLINFER_TOKENIZE_NO_BOS; // which stands before the first alone
+        flags |= GLINFER_TOKENIZE_NO_BOS; // which stands before the first alone
     }
     return is_done;
+}
+
+bool serve_read_prompt(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
+                       const cJSON *prompt, struct cli_ids *ids)
+{
+    return read_items(fields, tokenizer, prompt, 0, ids);
 }
 
 //-- handlers --------------------------------------------------------------------------------------
@@ -86,19 +119,15 @@ void serve_handle_tokenize(const struct serve_api *api, cJSON *body, struct serv
 {
     struct serve_fields fields = {.object = body};
     const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(api->scheduler);
-    const char *content = "";
+    const cJSON *content = serve_fields_get(&fields, "content");
     bool has_special = false, has_pieces = false, parses_special = true;
     struct cli_ids ids = {0};
-    if (!serve_fields_get(&fields, "content")) {
-        serve_fields_refuse(&fields, 400, "missing \"content\"");
-    }
-    serve_fields_text(&fields, "content", &content);
     serve_fields_bool(&fields, "add_special", &has_special);
     serve_fields_bool(&fields, "parse_special", &parses_special);
     serve_fields_bool(&fields, "with_pieces", &has_pieces);
     const unsigned flags = (has_special ? 0 : GLINFER_TOKENIZE_NO_BOS) |
                            (parses_special ? 0 : GLINFER_TOKENIZE_NO_SPECIAL);
-    if (fields.is_wrong || !append_text(&fields, tokenizer, content, flags, &ids)) {
+    if (fields.is_wrong || (content && !read_items(&fields, tokenizer, content, flags, &ids))) {
         serve_reply_refuse(reply, &fields);
     } else {
         cJSON *json = cJSON_CreateObject();
@@ -128,9 +157,9 @@ void serve_handle_detokenize(const struct serve_api *api, cJSON *body, struct se
     const struct glinfer_tokenizer *tokenizer = serve_scheduler_tokenizer(api->scheduler);
     const cJSON *tokens = serve_fields_get(&fields, "tokens");
     struct cli_ids ids = {0};
-    if (!cJSON_IsArray(tokens)) {
+    if (tokens && !cJSON_IsArray(tokens)) {
         serve_reply_error(reply, 400, "invalid \"tokens\": expected a list of token ids");
-    } else if (!serve_read_prompt(&fields, tokenizer, tokens, &ids)) {
+    } else if (tokens && !serve_read_prompt(&fields, tokenizer, tokens, &ids)) {
         serve_reply_refuse(reply, &fields);
     } else {
         cJSON *json = cJSON_CreateObject();

@@ -24,7 +24,7 @@ struct serve_job {
 enum {
     SERVE_MAX_ANSWERS = 64,  // of one request
     SERVE_MAX_INPUTS = 8192, // of one request for embeddings or scores
-    SERVE_MAX_STOPS = 32,
+    SERVE_MAX_STOPS = 256,
     SERVE_MAX_BREAKERS = 32,
     SERVE_MAX_BIASES = 1024,
 };
