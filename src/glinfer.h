@@ -481,6 +481,11 @@ GLINFER_API const char *glinfer_chat_template_at(size_t index);
 GLINFER_API const char *glinfer_token_bytes(const struct glinfer_tokenizer *tokenizer, int32_t id,
                                             size_t *size);
 
+// Copies at most cap of the ids of tokens that end an answer to ids. Returns their number, at most
+// 16; 0 without a tokenizer.
+GLINFER_API size_t glinfer_token_ends(const struct glinfer_tokenizer *tokenizer, int32_t *ids,
+                                      size_t cap);
+
 struct glinfer_message {
     const char *role;    // "system", "user", "assistant"
     const char *content; // UTF-8; text that spells a special token stays text

@@ -170,6 +170,8 @@ IGNORED(glinfer_token_bytes, return !glinfer_token_bytes(NULL, 1, &n))
 IGNORED(glinfer_token_bytes, return !glinfer_token_bytes(f->tokenizer, 1, NULL))
 IGNORED(glinfer_token_bytes, return !glinfer_token_bytes(f->tokenizer, -1, &n))
 IGNORED(glinfer_chat_available, return !glinfer_chat_available(NULL))
+IGNORED(glinfer_token_ends, return glinfer_token_ends(NULL, NULL, 0) == 0)
+IGNORED(glinfer_token_ends, return glinfer_token_ends(f->tokenizer, NULL, 9) > 0)
 IGNORED(glinfer_chat_template_text, return !glinfer_chat_template_text(NULL))
 IGNORED(glinfer_tokenizer_destroy, glinfer_tokenizer_destroy(NULL);
         struct glinfer_tokenizer *none = NULL; glinfer_tokenizer_destroy(&none); return !none)

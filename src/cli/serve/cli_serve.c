@@ -111,6 +111,10 @@ static const struct cli_flag flags[] = {
     CLI_HEADING("Defaults of requests"),
     CLI_INT(n_predict, -1, 1 << 24, "-n, --predict, --n-predict", "N",
             "maximum number of tokens; -1 (default): to the end of the context"),
+    CLI_SWITCH(shifts, "--context-shift",
+               "once the context is full drop the older half of its tokens and go on, without the "
+               "first n_keep of a request"),
+    CLI_IGNORED("--no-context-shift", "an answer ends when the context is full"),
     CLI_SAMPLING_FLAGS,
     CLI_CHOICE(reasoning_format, reasoning_formats, "--reasoning-format", "FORMAT",
                "a chat's thoughts: auto (default) or deepseek have them in reasoning_content, none "

@@ -35,6 +35,7 @@ struct serve_settings {
     // Defaults of requests:
     struct cli_sampling sampling;
     int64_t n_predict; // -1: to the end of the context
+    bool shifts;       // the context drops its oldest tokens once it is full
     int pooling;       // enum glinfer_pooling, of embeddings; DEFAULT: as the file says
     int64_t norm;      // of embeddings, as --embd-normalize has it
     int reasoning_format;

@@ -99,6 +99,16 @@ const char *glinfer_token_bytes(const struct glinfer_tokenizer *tokenizer, int32
     return text.data;
 }
 
+size_t glinfer_token_ends(const struct glinfer_tokenizer *tokenizer, int32_t *ids, size_t cap)
+{
+    int32_t own[16];
+    const size_t n = tokenizer ? gi_tokenizer_stop_ids(tokenizer->core, own) : 0;
+    for (size_t i = 0; ids && i < n && i < cap; i++) {
+        ids[i] = own[i];
+    }
+    return n;
+}
+
 bool glinfer_chat_tokenize(const struct glinfer_tokenizer *tokenizer,
                            const struct glinfer_message *messages, size_t n_messages, int32_t *ids,
                            size_t cap, size_t *n, struct glinfer_error *err)

@@ -7,6 +7,7 @@ MODEL is tests/data/models/tiny-chat.gguf. Names choose tests. Status 77: no dev
 """
 import datetime
 import json
+import math
 import sys
 import threading
 import time
@@ -68,6 +69,54 @@ def clamps_what_llama_server_clamps(server):
         server.ask("/completion", **{"prompt": "x", "n_predict": 1, **fields})
     tool = [{"role": "tool", "tool_call_id": "a", "content": None}]
     server.ask("/v1/chat/completions", messages=[*HI, *tool, {"role": "user", "content": None}], max_tokens=1)
+
+
+def tells_how_an_answer_was_made(server):
+    def ask(**fields):
+        return server.ask("/completion", prompt="Once upon", n_predict=4, **fields)
+
+    told = ask(ignore_eos=True)
+    settings = told["generation_settings"]
+    true(settings["logit_bias"] and {item["bias"] for item in settings["logit_bias"]} == {None}, settings["logit_bias"])
+    same(ask()["generation_settings"]["logit_bias"], [], "no bias")
+    same(ask(logit_bias=[[5, 1.5], [6, False]])["generation_settings"]["logit_bias"], [{"token": 5, "bias": 1.5}, {"token": 6, "bias": None}], "biases")
+    same((settings["max_tokens"], settings["samplers"][0], settings["dry_sequence_breakers"][1], settings["grammar"]), (4, "penalties", ":", ""), "settings")
+    true(told["prompt"].endswith("Once upon"), told["prompt"])
+    told = ask(response_fields=["content", "generation_settings/n_predict", "prompt", "nothing", "a/b"])
+    same((sorted(told), told["generation_settings/n_predict"]), (["content", "generation_settings/n_predict", "prompt"], 4), "chosen fields")
+    events = list(server.stream("/completion", prompt="Once upon", n_predict=4, response_fields=["stop"]))
+    same((events[-1], "content" in events[0]), ({"stop": True}, True), "the last event")
+    chat = server.ask("/v1/chat/completions", messages=HI, max_tokens=2, verbose=True)
+    true("hi there" in chat["__verbose"]["prompt"] and chat["system_fingerprint"].startswith("b"), chat)
+    true("__verbose" not in server.ask("/v1/chat/completions", messages=HI, max_tokens=2), "only if asked for")
+
+
+def tells_the_probabilities_of_a_choice(server):
+    def ask(**fields):
+        return server.ask("/completion", prompt="Once upon", n_predict=4, n_probs=10, post_sampling_probs=True, ignore_eos=True, seed=1, **fields)
+
+    plain = server.ask("/completion", prompt="Once upon", n_predict=1, n_probs=10, seed=1)["completion_probabilities"][0]["top_logprobs"]
+    for settings in ({}, {"temperature": 0}, {"top_k": 3}, {"top_p": 0.2}, {"min_p": 0.9}, {"temperature": 3.0, "top_k": 5, "top_p": 1, "min_p": 0}):
+        told = ask(**settings)["completion_probabilities"]
+        for token in told:
+            top = [item["prob"] for item in token["top_probs"]]
+            true(0 < token["prob"] <= 1 and top == sorted(top, reverse=True) and min(top) > 0, token)
+            true(len(top) == 10 or abs(sum(top) - 1) < 1e-3, top)
+            true(len(top) == 10 or token["id"] in [item["id"] for item in token["top_probs"]], "one of those that were left")
+    heat = [math.exp(item["logprob"] / 3) for item in plain[:5]]
+    for item, wanted in zip(told[0]["top_probs"], heat):
+        true(abs(item["prob"] - wanted / sum(heat)) < 1e-4, "the temperature")
+
+
+def drops_old_tokens_if_told():
+    body = {"prompt": "Once upon", "n_predict": 300, "ignore_eos": True, "temperature": 0}
+    with Server(GLINFER, MODEL, "-c", "128", "--context-shift") as server:
+        told = server.ask("/completion", **body)
+        same((told["tokens_predicted"], told["truncated"], told["stop_type"]), (300, True, "limit"), "more than the context holds")
+    with Server(GLINFER, MODEL, "-c", "128") as server:
+        told = server.ask("/completion", **body)
+        true(told["tokens_predicted"] < 128 and told["truncated"], told["tokens_predicted"])
+        same(server.ask("/completion", **{**body, "n_predict": 20})["truncated"], False, "enough room")
 
 
 def streams_progress_and_timings(server):
@@ -144,8 +193,9 @@ def chats_with_a_base_model():
 
 
 SHARED = [tells_of_a_prompt_that_is_too_long, takes_many_inputs, writes_prompts_that_go_round,
-          streams_progress_and_timings, takes_prompts_that_are_objects, clamps_what_llama_server_clamps]
-ALONE = [keeps_silent_streams, gives_templates_what_they_ask_for, chats_with_a_base_model]
+          streams_progress_and_timings, takes_prompts_that_are_objects, tells_how_an_answer_was_made, tells_the_probabilities_of_a_choice,
+          clamps_what_llama_server_clamps]
+ALONE = [drops_old_tokens_if_told, keeps_silent_streams, gives_templates_what_they_ask_for, chats_with_a_base_model]
 
 
 def main():

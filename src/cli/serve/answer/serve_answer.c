@@ -425,39 +425,6 @@ bool serve_answer_advance(struct serve_answer *answer)
 
 //-- for formats -----------------------------------------------------------------------------------
 
-float serve_token_logprob(const struct serve_event *event, const struct glinfer_prob *probs)
-{
-    for (size_t i = 0; i < event->n_probs; i++) {
-        if (probs[i].id == event->id) {
-            return probs[i].logprob;
-        }
-    }
-    return -9999.0F;
-}
-
-static void add_prob(const struct serve_answer *answer, cJSON *json, int32_t id, float logprob)
-{
-    size_t size = 0;
-    const char *bytes = glinfer_token_bytes(answer->tokenizer, id, &size);
-    cJSON_AddNumberToObject(json, "id", id);
-    cJSON_AddItemToObject(json, "token", cli_json_text(bytes, size));
-    cJSON_AddItemToObject(json, "bytes", cli_json_bytes(bytes, bytes ? size : 0));
-    cli_json_add_float(json, "logprob", logprob);
-}
-
-cJSON *serve_list_probs(struct serve_answer *answer, struct serve_choice *choice,
-                        const struct serve_event *event, const struct glinfer_prob *probs)
-{
-    (void)choice;
-    cJSON *json = cJSON_CreateObject();
-    add_prob(answer, json, event->id, serve_token_logprob(event, probs));
-    cJSON *top = cJSON_AddArrayToObject(json, "top_logprobs");
-    for (size_t i = 0; i < event->n_probs && i < answer->n_top; i++) {
-        add_prob(answer, cli_json_append(top), probs[i].id, probs[i].logprob);
-    }
-    return json;
-}
-
 const char *serve_stopping_word(const struct serve_answer *answer, uint32_t index)
 {
     const struct serve_choice *choice = &answer->choices[index];

@@ -69,9 +69,11 @@ struct serve_answer {
     int64_t created;                      // seconds since 1970
     const struct serve_call_style *calls; // of tools; NULL: calls are not looked for
     bool is_stream, has_usage, has_ids, is_base64;
-    bool has_timings; // in each event of a stream
-    int64_t ping_s;   // a stream that is silent sends a comment after as many seconds; -1: never
-    uint32_t n_top;   // likeliest tokens that are listed with each token
+    bool has_timings;      // in each event of a stream
+    bool has_chosen_probs; // probabilities are those that a token was chosen with
+    bool is_verbose;       // chats have llama-server's __verbose
+    int64_t ping_s; // a stream that is silent sends a comment after as many seconds; -1: never
+    uint32_t n_top; // likeliest tokens that are listed with each token
 
     bool has_begun;   // the first answer has a slot, or the body has begun
     uint32_t n_over;  // answers that are complete
@@ -106,5 +108,7 @@ float serve_token_logprob(const struct serve_event *event, const struct glinfer_
 const char *serve_document_text(const cJSON *document);
 // Returns the stop text that ended answer `index`; "" if it ended in another way.
 const char *serve_stopping_word(const struct serve_answer *answer, uint32_t index);
+// Returns the object that ends an answer of /completion; is_whole: with its text.
+cJSON *serve_native_result(const struct serve_answer *answer, uint32_t index, bool is_whole);
 // Adds "timings" in the shape of llama-server.
 void serve_add_timings(cJSON *object, const struct serve_answer *answer, uint32_t index);

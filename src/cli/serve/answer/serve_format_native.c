@@ -1,7 +1,9 @@
 // The shapes of llama-server's /completion.
 #include "cli/common/cli_json.h"
+#include "cli/common/cli_json_read.h"
 #include "cli/serve/answer/serve_answer.h"
 #include "cli/serve/api/serve_sampling.h"
+#include "cli/serve/api/serve_tokens.h"
 
 #include <string.h>
 
@@ -31,6 +33,19 @@ static const char *stop_type(const struct glinfer_stats *stats)
                                               : "limit";
 }
 
+// Adds the tokens that end answers where these are never sampled, as llama-server bans them.
+static void add_ends(cJSON *biases, const struct serve_answer *answer)
+{
+    int32_t ids[16];
+    const size_t n =
+        answer->task->params.ignore_eos ? glinfer_token_ends(answer->tokenizer, ids, 16) : 0;
+    for (size_t i = 0; i < n; i++) {
+        cJSON *item = cli_json_append(biases);
+        cJSON_AddNumberToObject(item, "token", ids[i]);
+        cJSON_AddNullToObject(item, "bias");
+    }
+}
+
 static void add_settings(cJSON *json, const struct serve_answer *answer, uint32_t index)
 {
     const struct serve_task *task = answer->task;
@@ -39,11 +54,52 @@ static void add_settings(cJSON *json, const struct serve_answer *answer, uint32_
     cJSON_AddNumberToObject(settings, "n_predict", task->params.n_predict);
     cJSON_AddNumberToObject(settings, "n_probs", answer->n_top);
     cJSON_AddBoolToObject(settings, "stream", answer->is_stream);
+    cJSON_AddNumberToObject(settings, "max_tokens", task->params.n_predict);
+    cJSON_AddNumberToObject(settings, "n_keep", task->params.n_keep);
+    cJSON_AddBoolToObject(settings, "timings_per_token", answer->has_timings);
+    cJSON_AddBoolToObject(settings, "post_sampling_probs", answer->has_chosen_probs);
     serve_sampling_describe(settings, &task->params);
+    add_ends(cli_json_get(settings, "logit_bias"), answer);
 }
 
-// Returns the object that ends an answer.
-static cJSON *last(const struct serve_answer *answer, uint32_t index, bool is_whole)
+// Keeps the members that the request asks for; those within others are named as "outer/inner".
+static cJSON *select_members(const struct serve_answer *answer, cJSON *json)
+{
+    const cJSON *names = cli_json_get(answer->task->body, "response_fields"), *name;
+    if (cJSON_GetArraySize(names) == 0) {
+        return json;
+    }
+    cJSON *selected = cJSON_CreateObject();
+    cJSON_ArrayForEach(name, names)
+    {
+        const char *path = cJSON_IsString(name) ? name->valuestring : "", *slash;
+        const cJSON *at = json;
+        char part[64];
+        while ((slash = strchr(path, '/'))) {
+            snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+            at = cli_json_get(at, part);
+            path = slash + 1;
+        }
+        at = cli_json_get(at, path);
+        if (at) {
+            cli_json_add_first(selected, name->valuestring, cJSON_Duplicate(at, 1));
+        }
+    }
+    cJSON_Delete(json);
+    return selected;
+}
+
+// Returns true if tokens at the beginning were dropped, or the answer ends because there is no
+// room.
+static bool is_truncated(const struct serve_answer *answer, uint32_t index)
+{
+    const struct serve_choice *choice = &answer->choices[index];
+    return choice->stats.stop == GLINFER_STOP_CONTEXT ||
+           choice->stats.n_past + 1 <
+               answer->task->jobs[index].prompt.count + choice->stats.predicted_n;
+}
+
+cJSON *serve_native_result(const struct serve_answer *answer, uint32_t index, bool is_whole)
 {
     const struct serve_choice *choice = &answer->choices[index];
     cJSON *json = cJSON_CreateObject();
@@ -54,10 +110,13 @@ static cJSON *last(const struct serve_answer *answer, uint32_t index, bool is_wh
     add_counts(json, answer, index);
     cJSON_AddBoolToObject(json, "stop", true);
     cJSON_AddStringToObject(json, "model", answer->model);
+    const struct cli_ids *prompt = &answer->task->jobs[index].prompt;
+    cJSON_AddItemToObject(json, "prompt",
+                          serve_write_tokens(answer->tokenizer, prompt->items, prompt->count));
     add_settings(json, answer, index);
     cJSON_AddBoolToObject(json, "has_new_line",
                           choice->text.data && strchr(choice->text.data, '\n'));
-    cJSON_AddBoolToObject(json, "truncated", choice->stats.stop == GLINFER_STOP_CONTEXT);
+    cJSON_AddBoolToObject(json, "truncated", is_truncated(answer, index));
     cJSON_AddStringToObject(json, "stop_type", stop_type(&choice->stats));
     cJSON_AddStringToObject(json, "stopping_word", serve_stopping_word(answer, index));
     cJSON_AddNumberToObject(json, "tokens_cached", choice->stats.n_past);
@@ -71,11 +130,11 @@ static cJSON *last(const struct serve_answer *answer, uint32_t index, bool is_wh
 static cJSON *native_whole(const struct serve_answer *answer)
 {
     if (answer->task->n_jobs == 1) {
-        return last(answer, 0, true);
+        return select_members(answer, serve_native_result(answer, 0, true));
     }
     cJSON *list = cJSON_CreateArray();
     for (uint32_t i = 0; i < answer->task->n_jobs; i++) {
-        cJSON_AddItemToArray(list, last(answer, i, true));
+        cJSON_AddItemToArray(list, select_members(answer, serve_native_result(answer, i, true)));
     }
     return list;
 }
@@ -99,7 +158,7 @@ static cJSON *native_token(struct serve_answer *answer, uint32_t index, const ch
 
 static cJSON *native_finish(const struct serve_answer *answer, uint32_t index)
 {
-    return last(answer, index, false);
+    return select_members(answer, serve_native_result(answer, index, false));
 }
 
 const struct serve_format serve_format_native = {

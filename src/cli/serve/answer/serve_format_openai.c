@@ -18,6 +18,7 @@ static bool is_chat(const struct serve_answer *answer)
 // Returns an object with all members except the choices.
 static cJSON *envelope(const struct serve_answer *answer)
 {
+    char fingerprint[64];
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "id", answer->id);
     cJSON_AddStringToObject(json, "object",
@@ -26,7 +27,9 @@ static cJSON *envelope(const struct serve_answer *answer)
                                                 : "chat.completion");
     cJSON_AddNumberToObject(json, "created", (double)answer->created);
     cJSON_AddStringToObject(json, "model", answer->model);
-    cJSON_AddStringToObject(json, "system_fingerprint", glinfer_version());
+    // Clients of llama-server expect the b of its build numbers.
+    snprintf(fingerprint, sizeof(fingerprint), "b0-glinfer-%s", glinfer_version());
+    cJSON_AddStringToObject(json, "system_fingerprint", fingerprint);
     return json;
 }
 
@@ -305,6 +308,9 @@ static cJSON *openai_whole(const struct serve_answer *answer)
     }
     add_usage(json, answer);
     add_common_timings(json, answer);
+    if (answer->is_verbose) {
+        cJSON_AddItemToObject(json, "__verbose", serve_native_result(answer, 0, true));
+    }
     return json;
 }
 

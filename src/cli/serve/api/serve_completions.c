@@ -56,6 +56,7 @@ static void read_probs(struct serve_request *request)
     if (!has_probs && serve_fields_int(fields, "top_logprobs", 0, 20, &n_top) && n_top > 0) {
         serve_fields_refuse(fields, 400, "invalid \"top_logprobs\": \"logprobs\" is missing");
     }
+    serve_fields_bool(fields, "post_sampling_probs", &request->answer->has_chosen_probs);
     request->answer->n_top = (uint32_t)n_top;
     request->task->params.n_probs = has_probs ? MAX_TOP : 0;
 }
@@ -131,6 +132,10 @@ static void read_shared(struct serve_request *request)
         serve_fields_int(&request->fields, lengths[i], -1, 1 << 24, &n_predict);
     }
     request->task->params.n_predict = (int32_t)n_predict;
+    request->answer->is_verbose = api->settings->session.device.verbosity >= GLINFER_LOG_INFO;
+    serve_fields_bool(&request->fields, "verbose", &request->answer->is_verbose);
+    request->task->params.context_full =
+        api->settings->shifts ? GLINFER_CONTEXT_FULL_SHIFT : GLINFER_CONTEXT_FULL_STOP;
     read_stream(request);
     read_slot(request);
     read_probs(request);

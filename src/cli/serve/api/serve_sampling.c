@@ -192,6 +192,34 @@ void serve_sampling_read(struct serve_fields *fields, const struct cli_sampling 
     *seed = cli_sampling_seed(&sampling, false);
 }
 
+// Adds the lists of samplers, of breakers of DRY and of biases.
+static void describe_lists(cJSON *object, const struct glinfer_samplers *samplers)
+{
+#define NAME(kind, name, letter) name ";"
+    static const char *const breakers[] = {"\n", ":", "\"", "*"};
+    const char *order = samplers->order ? samplers->order : GLINFER_SAMPLER_ORDER(NAME);
+    const bool has_own = samplers->dry_breakers;
+    char *names = cli_copy(order), *rest = names;
+    cJSON *list = cJSON_AddArrayToObject(object, "samplers");
+    for (char *name; (name = strsep(&rest, ";"));) {
+        if (name[0]) {
+            cJSON_AddItemToArray(list, cJSON_CreateString(name));
+        }
+    }
+    free(names);
+    list = cJSON_AddArrayToObject(object, "dry_sequence_breakers");
+    for (size_t i = 0; i < (has_own ? samplers->n_dry_breakers : 4); i++) {
+        cJSON_AddItemToArray(list,
+                             cJSON_CreateString(has_own ? samplers->dry_breakers[i] : breakers[i]));
+    }
+    list = cJSON_AddArrayToObject(object, "logit_bias");
+    for (size_t i = 0; i < samplers->n_logit_bias; i++) {
+        cJSON *item = cli_json_append(list);
+        cJSON_AddNumberToObject(item, "token", samplers->logit_bias[i].id);
+        cli_json_add_float(item, "bias", samplers->logit_bias[i].bias); // null for a ban
+    }
+}
+
 void serve_sampling_describe(cJSON *object, const struct glinfer_generate_params *params)
 {
     const struct glinfer_samplers *samplers = params->samplers;
@@ -209,6 +237,9 @@ void serve_sampling_describe(cJSON *object, const struct glinfer_generate_params
         }
     }
     cJSON_AddBoolToObject(object, "ignore_eos", params->ignore_eos);
+    describe_lists(object, samplers);
+    const struct glinfer_grammar *grammar = params->grammar;
+    cJSON_AddStringToObject(object, "grammar", grammar && grammar->gbnf ? grammar->gbnf : "");
     cJSON *stops = cJSON_AddArrayToObject(object, "stop");
     for (size_t i = 0; i < params->n_stop; i++) {
         cJSON_AddItemToArray(stops, cJSON_CreateString(params->stop[i]));
