@@ -38,7 +38,7 @@ const struct cli_flag cli_foreign_flags[] = {
     CLI_IGNORED_VALUE("--cache-reuse", "a slot's tokens are always used again"),
     CLI_IGNORED_VALUE("-sps, --slot-prompt-similarity",
                       "the slot with the longest common prefix takes a prompt"),
-    CLI_IGNORED_VALUE("--tags", "the model has one name, --alias"),
+    CLI_MISSING("--tags", "`glinfer serve` has models for clients, and takes this flag"),
     CLI_MISSING("--sse-ping-interval", "`glinfer serve` has streams, and takes this flag"),
     CLI_IGNORED("--no-warmup, --warmup", "there is no warm-up"),
     CLI_IGNORED("-nkvo, --no-kv-offload, -kvo, --kv-offload", "the cache is on the device"),

@@ -86,7 +86,9 @@ static const struct cli_flag flags[] = {
     CLI_TEXTS(origins, "--cors, --cors-origins", "ORIGIN",
               "allow pages of this origin to use the server from a browser, such as "
               "https://chat.example; *: all; localhost: of this machine; can be repeated"),
-    CLI_TEXT(alias, "-a, --alias", "NAME", "the name of the model, by default that of its file"),
+    CLI_TEXT(alias, "-a, --alias", "NAME",
+             "the name of the model, by default that of its file; or several with commas"),
+    CLI_TEXT(tags, "--tags", "TAGS", "words that /v1/models has for the model, with commas"),
     CLI_INT(
         n_slots, 1, 16, "-np, --parallel", "N",
         "answers at a time, each with a cache of its own, default %v; more are faster together, "

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ struct server {
     struct serve_http *http;
     struct serve_wyoming *wyoming; // NULL: without --wyoming
     char *variables;               // of the chat template, by default
+    char *name;                    // of --alias; NULL: not given
     struct serve_lora lora;
     int signal_fd;
     bool is_ready, is_draining;
@@ -86,19 +88,33 @@ static void take_signal(struct server *server)
 
 //-- open ------------------------------------------------------------------------------------------
 
+// Returns the first of names with commas between them in the order of the alphabet, which is the id
+// that llama-server gives a model; the caller frees it. NULL: none.
+static char *first_name(const char *names)
+{
+    char *own = names ? cli_copy(names) : NULL, *rest = own, *first = NULL;
+    for (char *name; (name = strsep(&rest, ","));) {
+        first = name[0] && (!first || strcmp(name, first) < 0) ? name : first;
+    }
+    first = first ? cli_copy(first) : NULL;
+    free(own);
+    return first;
+}
+
 static bool open_http(struct server *server)
 {
     const struct serve_settings *settings = server->settings;
     const char *text = settings->session.model, *speech = settings->speech_model;
     server->variables = cli_session_variables(&settings->session);
+    server->name = first_name(settings->alias);
     server->api = (struct serve_api){
         .scheduler = server->scheduler,
         .settings = settings,
         .model_name = !text             ? NULL
-                      : settings->alias ? settings->alias
+                      : settings->alias ? server->name
                                         : models_base_name(text),
         .speech_name = !speech                    ? NULL
-                       : !text && settings->alias ? settings->alias
+                       : !text && settings->alias ? server->name
                                                   : models_base_name(speech),
         .started = (int64_t)time(NULL),
         .variables = server->variables,
@@ -188,6 +204,7 @@ static void close_server(struct server *server)
     serve_access_finish(&server->access);
     serve_lora_finish(&server->lora);
     cJSON_free(server->variables);
+    free(server->name);
     if (server->signal_fd >= 0) {
         close(server->signal_fd);
     }

@@ -21,7 +21,8 @@ struct serve_settings {
     const char *speech_model, *vad_model;
     bool no_vad;
     struct serve_place wyoming; // for clients of the Wyoming protocol
-    const char *alias;          // name of the model; NULL: the name of its file
+    const char *alias;          // names of the model, with commas; NULL: the name of its file
+    const char *tags;           // told with the model, with commas; NULL: none
     const char *slot_folder;    // where slots are saved; NULL: nowhere
     int64_t n_slots, n_queue;
     int64_t n_threads, n_connections; // for each socket

@@ -119,6 +119,37 @@ def drops_old_tokens_if_told():
         same(server.ask("/completion", **{**body, "n_predict": 20})["truncated"], False, "enough room")
 
 
+def describes_itself(server):
+    props = server.get("/props")[2]
+    params = props["default_generation_settings"]["params"]
+    same((params["seed"], params["max_tokens"], props["is_sleeping"], props["endpoint_metrics"], props["modalities"]["video"]),
+         (7, -1, False, True, False), "props")
+    true("messages" in props["chat_template"] and props["eos_token"] and props["model_ftype"] and "supports_tools" in props["chat_template_caps"], props)
+    model, = server.get("/v1/models")[2]["data"]
+    same((model["id"], model["aliases"], model["tags"]), ("code", ["story", "code"], ["small", "fast"]), "names")
+    same([server.get("/v1/models/" + name)[0] for name in ("code", "story", "sto", "")], [200, 200, 404, 404], "a model by each name")
+
+
+def counts_what_it_did(server):
+    def read():
+        status, headers, text = server.get("/metrics")
+        true(status == 200 and abs(int(headers["Process-Start-Time-Unix"]) - time.time()) < 1000, headers)
+        return {line.split()[0]: float(line.split()[1]) for line in text.splitlines() if not line.startswith("#")}
+
+    before = read()
+    server.ask("/v1/embeddings", input=["hello world", "goodbye world"])
+    after = read()
+    for name, least in (("prompt_tokens_total", 4), ("n_decode_total", 2), ("prompt_seconds_total", 0)):
+        true(after["llamacpp:" + name] - before["llamacpp:" + name] >= least, f"{name} of embeddings")
+    server.ask("/completion", prompt="Once upon", n_predict=8, ignore_eos=True)
+    last = read()
+    same(last["llamacpp:tokens_predicted_total"] - after["llamacpp:tokens_predicted_total"], 8, "tokens")
+    true(last["llamacpp:n_tokens_max"] > 8 and last["glinfer:answers_total"] > 0, last)
+    server.wait_idle()
+    for slot in server.slots():
+        same((slot["next_token"][0]["n_remain"], slot["next_token"][0]["n_decoded"], slot["id_task"]), (-1, 0, -1), "an idle slot")
+
+
 def streams_progress_and_timings(server):
     prompt = "Once upon a time " * 25
     for path, body in (("/completion", {"prompt": prompt}), ("/v1/completions", {"prompt": prompt}),
@@ -142,7 +173,7 @@ def streams_progress_and_timings(server):
             true(counts == sorted(counts) and counts[-1] <= 4 and counts[0] >= 1, counts)
             if "chat" in path:
                 same({(event["object"], event["model"], event["choices"][0]["index"]) for event in told},
-                     {("chat.completion.chunk", "tiny-chat.gguf", 0)}, "whole chunks")
+                     {("chat.completion.chunk", "code", 0)}, "whole chunks")
     plain = list(server.stream("/completion", prompt="Once upon", n_predict=6, temperature=0, ignore_eos=True))
     same(sum((event["tokens"] for event in plain), []),
          server.ask("/completion", prompt="Once upon", n_predict=6, temperature=0, ignore_eos=True, return_tokens=True)["tokens"], "ids in a stream")
@@ -192,14 +223,15 @@ def chats_with_a_base_model():
         same(server.ask("/v1/chat/completions", messages=HI, max_tokens=2)["choices"][0]["message"]["role"], "assistant", "a chat")
 
 
-SHARED = [tells_of_a_prompt_that_is_too_long, takes_many_inputs, writes_prompts_that_go_round,
+SHARED = [describes_itself, counts_what_it_did, tells_of_a_prompt_that_is_too_long, takes_many_inputs, writes_prompts_that_go_round,
           streams_progress_and_timings, takes_prompts_that_are_objects, tells_how_an_answer_was_made, tells_the_probabilities_of_a_choice,
           clamps_what_llama_server_clamps]
 ALONE = [drops_old_tokens_if_told, keeps_silent_streams, gives_templates_what_they_ask_for, chats_with_a_base_model]
 
 
 def main():
-    server = start_or_skip(GLINFER, MODEL, "-np", "2", "-c", "512", "--queue", "8", "--pooling", "mean")
+    server = start_or_skip(GLINFER, MODEL, "-np", "2", "-c", "512", "--queue", "8", "--pooling", "mean", "--metrics", "-s", "7",
+                           "--alias", "story,code", "--tags", "small,fast")
     wanted = sys.argv[3:] or [test.__name__ for test in SHARED + ALONE]
     with server:
         succeeded = [try_out(test, server) for test in SHARED if test.__name__ in wanted]

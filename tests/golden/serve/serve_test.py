@@ -51,7 +51,7 @@ def tells_of_itself(server):
     same(type(server.get("/props")[2]["is_software"]), bool, "is_software")
     true(server.get("/")[2].startswith("<!doctype html>"), "page")
     status, headers, text = server.get("/metrics")
-    true(status == 200 and "# TYPE glinfer:prompt_tokens_total counter" in text, "metrics")
+    true(status == 200 and "# TYPE llamacpp:prompt_tokens_total counter" in text, "metrics")
     same(server.post("/v1/embeddings", {"input": "x"})[0], 501, "embeddings")
 
 

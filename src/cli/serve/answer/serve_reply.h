@@ -13,6 +13,7 @@ struct serve_reply {
     unsigned status;    // of HTTP
     const char *type;   // of the body: a constant
     unsigned retry_s;   // Retry-After; 0: no header
+    int64_t started;    // Process-Start-Time-Unix; 0: no header
     const char *policy; // Content-Security-Policy: a constant; NULL: no header
     struct cli_bytes body;
     struct serve_answer *answer; // writes the body; owned. NULL: `body` is the body

@@ -53,7 +53,7 @@ static const struct route routes[] = {
 };
 
 static const char slot_path[] = "/slots/";
-static const struct route slot_route = {.path = "/slots/ID", .optional = OPTION(has_slots)};
+static const struct route slot_route = {.path = "/slots/ID"};
 
 static const char model_path[] = "/v1/models/";
 static const struct route model_route = {.path = "/v1/models/ID"};

@@ -10,6 +10,7 @@ void serve_handle_props(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_slots(const struct serve_api *api, struct serve_reply *reply);
 // Replies with one of the server's models; with an error if no model has the name.
 void serve_handle_model(const struct serve_api *api, const char *name, struct serve_reply *reply);
+// serve_metrics.c
 void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply);
 
 // Tell and set the default scales of LoRA adapters: schedule/serve_lora.c. The body is a list.

@@ -2,7 +2,9 @@
 #include "cli/common/cli_json.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_sampling.h"
+#include "cli/serve/api/serve_tools.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
@@ -18,6 +20,32 @@ void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
     }
 }
 
+// Adds a list of the words of a text with commas between them, which may be NULL.
+static void add_words(cJSON *object, const char *name, const char *words)
+{
+    cJSON *list = cJSON_AddArrayToObject(object, name);
+    char *own = words ? cli_copy(words) : NULL, *rest = own;
+    for (char *word; (word = strsep(&rest, ","));) {
+        if (word[0]) {
+            cJSON_AddItemToArray(list, cJSON_CreateString(word));
+        }
+    }
+    free(own);
+}
+
+// Returns true if a name is one of those of --alias.
+static bool is_alias(const struct serve_api *api, const char *name)
+{
+    const size_t size = strlen(name);
+    bool is_found = false;
+    for (const char *at = api->settings->alias; at && api->model_name && !is_found;) {
+        const size_t n = strcspn(at, ",");
+        is_found = n == size && memcmp(at, name, n) == 0;
+        at = at[n] ? at + n + 1 : NULL;
+    }
+    return is_found;
+}
+
 // Adds the members of every model.
 static void fill_head(const struct serve_api *api, const char *name, cJSON *model)
 {
@@ -31,11 +59,14 @@ static void fill_model(const struct serve_api *api, cJSON *model)
 {
     const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
     fill_head(api, api->model_name, model);
+    add_words(model, "aliases", api->settings->alias);
+    add_words(model, "tags", api->settings->tags);
     cJSON *meta = cJSON_AddObjectToObject(model, "meta");
     CLI_JSON_ADD(meta, info, CLI_JSON(glinfer_model_info, n_vocab),
                  CLI_JSON(glinfer_model_info, n_ctx), CLI_JSON(glinfer_model_info, n_ctx_train),
                  CLI_JSON(glinfer_model_info, n_embd), CLI_JSON(glinfer_model_info, n_params),
-                 CLI_JSON_AS("size", glinfer_model_info, weight_size));
+                 CLI_JSON_AS("size", glinfer_model_info, weight_size),
+                 CLI_JSON_AS("ftype", glinfer_model_info, file_type));
 }
 
 void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
@@ -54,7 +85,8 @@ void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
 
 void serve_handle_model(const struct serve_api *api, const char *name, struct serve_reply *reply)
 {
-    const bool is_text = api->model_name && strcmp(name, api->model_name) == 0;
+    const bool is_text =
+        (api->model_name && strcmp(name, api->model_name) == 0) || is_alias(api, name);
     if (!is_text && (!api->speech_name || strcmp(name, api->speech_name) != 0)) {
         serve_reply_error(reply, 404, "unknown model %s; this server has %s", name,
                           api->model_name ? api->model_name : api->speech_name);
@@ -69,6 +101,32 @@ void serve_handle_model(const struct serve_api *api, const char *name, struct se
     serve_reply_json(reply, 200, json);
 }
 
+// Adds the text of a token; "" for none.
+static void add_token(cJSON *json, const char *name, const struct glinfer_tokenizer *tokenizer,
+                      size_t n, int32_t id)
+{
+    size_t size = 0;
+    const char *text = n > 0 ? glinfer_token_bytes(tokenizer, id, &size) : NULL;
+    cJSON_AddItemToObject(json, name, cli_json_text(text, text ? size : 0));
+}
+
+// Adds the chat template and the tokens that it needs.
+static void describe_template(const struct glinfer_tokenizer *tokenizer, cJSON *json)
+{
+    const char *source = glinfer_chat_template_text(tokenizer);
+    struct serve_tools tools = {0};
+    int32_t bos = 0, eos = 0;
+    size_t n_bos = 0;
+    cJSON_AddStringToObject(json, "chat_template", source ? source : "");
+    serve_tools_probe(&tools, tokenizer);
+    cJSON *caps = cJSON_AddObjectToObject(json, "chat_template_caps");
+    cJSON_AddBoolToObject(caps, "supports_tools", tools.support != SERVE_TOOLS_UNKNOWN);
+    cJSON_AddBoolToObject(caps, "supports_tool_calls", tools.support >= SERVE_TOOLS_WRITTEN);
+    glinfer_tokenize(tokenizer, "", 0, 0, &bos, 1, &n_bos, NULL); // what stands before a text
+    add_token(json, "bos_token", tokenizer, n_bos, bos);
+    add_token(json, "eos_token", tokenizer, glinfer_token_ends(tokenizer, &eos, 1), eos);
+}
+
 // Adds the members of the language model.
 static void describe_text(const struct serve_api *api, cJSON *json)
 {
@@ -80,10 +138,19 @@ static void describe_text(const struct serve_api *api, cJSON *json)
     cJSON_AddNumberToObject(settings, "n_ctx", info->n_ctx);
     cJSON *sampling = cJSON_AddObjectToObject(settings, "params");
     cJSON_AddNumberToObject(sampling, "n_predict", (double)api->settings->n_predict);
+    cJSON_AddNumberToObject(sampling, "max_tokens", (double)api->settings->n_predict);
+    cJSON_AddNumberToObject(sampling, "seed", (uint32_t)api->settings->sampling.seed);
+    cJSON_AddNumberToObject(sampling, "n_keep", 0);
+    cJSON_AddNumberToObject(sampling, "n_probs", 0);
+    cJSON_AddBoolToObject(sampling, "stream", false);
     serve_sampling_describe(sampling, &params);
     cJSON_AddStringToObject(json, "model_alias", api->model_name);
     cJSON_AddStringToObject(json, "model_path", api->settings->session.model);
+    cJSON_AddStringToObject(json, "model_ftype",
+                            strrchr(info->description, ' ') ? strrchr(info->description, ' ') + 1
+                                                            : info->description);
     cJSON_AddStringToObject(json, "chat_template_name", info->chat_template);
+    describe_template(serve_scheduler_tokenizer(api->scheduler), json);
 }
 
 void serve_handle_props(const struct serve_api *api, struct serve_reply *reply)
@@ -101,6 +168,11 @@ void serve_handle_props(const struct serve_api *api, struct serve_reply *reply)
     cJSON *modalities = cJSON_AddObjectToObject(json, "modalities");
     cJSON_AddBoolToObject(modalities, "vision", false);
     cJSON_AddBoolToObject(modalities, "audio", false);
+    cJSON_AddBoolToObject(modalities, "video", false);
+    cJSON_AddBoolToObject(json, "endpoint_slots", api->settings->has_slots);
+    cJSON_AddBoolToObject(json, "endpoint_props", false);
+    cJSON_AddBoolToObject(json, "endpoint_metrics", api->settings->has_metrics);
+    cJSON_AddBoolToObject(json, "is_sleeping", false);
     cJSON_AddStringToObject(json, "device", serve_scheduler_device(api->scheduler)->renderer);
     cJSON_AddBoolToObject(json, "is_software", serve_scheduler_device(api->scheduler)->is_software);
     cJSON_AddStringToObject(json, "build_info", glinfer_version());
@@ -124,55 +196,13 @@ void serve_handle_slots(const struct serve_api *api, struct serve_reply *reply)
                                 slot->n_processed - slot->n_cached);
         cJSON_AddNumberToObject(json, "n_decoded", slot->n_decoded);
         cli_json_add_u64(json, "n_answers", slot->n_answers);
+        cJSON_AddNumberToObject(json, "id_task", slot->is_busy ? (double)slot->n_answers : -1);
+        const int64_t n_left = slot->n_predict - (int64_t)slot->n_decoded;
+        cJSON *next = cli_json_append(cJSON_AddArrayToObject(json, "next_token"));
+        cJSON_AddBoolToObject(next, "has_next_token", slot->is_busy);
+        cJSON_AddNumberToObject(next, "n_remain",
+                                slot->is_busy && slot->n_predict >= 0 ? (double)n_left : -1);
+        cJSON_AddNumberToObject(next, "n_decoded", slot->is_busy ? slot->n_decoded : 0);
     }
     serve_reply_json(reply, 200, list);
-}
-
-//-- Prometheus ------------------------------------------------------------------------------------
-
-void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply)
-{
-    struct serve_snapshot seen;
-    struct cli_bytes text = {0};
-    char line[512];
-    serve_scheduler_look(api->scheduler, &seen);
-    const struct serve_counts *n = &seen.counts;
-    const struct {
-        bool is_sum;
-        const char *name, *help;
-        double value;
-    } metrics[] = {
-        {true, "prompt_tokens_total", "Prompt tokens processed.", (double)n->n_prompt},
-        {true, "prompt_tokens_cached_total", "Prompt tokens that a slot held already.",
-         (double)n->n_cached},
-        {true, "prompt_seconds_total", "Time of prompts.", n->prompt_ms / 1e3},
-        {true, "tokens_predicted_total", "Tokens generated.", (double)n->n_predicted},
-        {true, "tokens_predicted_seconds_total", "Time of generating them.", n->predicted_ms / 1e3},
-        {true, "n_decode_total", "Tokens since the start, of unfinished answers too.",
-         (double)n->n_steps},
-        {true, "answers_total", "Answers that ended well.", (double)n->n_done},
-        {true, "answers_failed_total", "Answers that failed.", (double)n->n_failed},
-        {true, "answers_cancelled_total", "Answers whose client went away.",
-         (double)n->n_cancelled},
-        {true, "device_recovered_total", "Times that the GPU was brought back.",
-         (double)n->n_recovered},
-        {false, "prompt_tokens_seconds", "Mean speed of prompts in tokens/s.",
-         cli_per_second((uint32_t)n->n_prompt, n->prompt_ms)},
-        {false, "predicted_tokens_seconds", "Mean speed of an answer in tokens/s.",
-         cli_per_second((uint32_t)n->n_predicted, n->predicted_ms)},
-        {false, "requests_processing", "Answers that have a slot.", seen.n_running},
-        {false, "requests_deferred", "Answers that wait for one.", seen.n_waiting},
-        {false, "n_busy_slots_per_decode", "Mean number of busy slots at a token.",
-         n->n_steps > 0 ? (double)n->n_busy / (double)n->n_steps : 0},
-    };
-    for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
-        const char *name = metrics[i].name;
-        const int size = snprintf(line, sizeof(line),
-                                  "# HELP glinfer:%s %s\n# TYPE glinfer:%s %s\nglinfer:%s %.10g\n",
-                                  name, metrics[i].help, name,
-                                  metrics[i].is_sum ? "counter" : "gauge", name, metrics[i].value);
-        cli_bytes_append(&text, line, (size_t)size);
-    }
-    serve_reply_text(reply, "text/plain; version=0.0.4", text.data, text.size);
-    cli_bytes_finish(&text);
 }

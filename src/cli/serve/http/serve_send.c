@@ -92,7 +92,7 @@ static void add_origin_headers(const struct serve_exchange *exchange, struct MHD
 static void add_headers(const struct serve_exchange *exchange, struct MHD_Response *response)
 {
     const struct serve_reply *reply = &exchange->reply;
-    char seconds[16];
+    char seconds[24];
     const bool is_stream = is_streamed(reply->answer);
     const bool has_failed = reply->answer && reply->answer->failure && !is_stream;
     if (has_failed || reply->type) {
@@ -111,6 +111,10 @@ static void add_headers(const struct serve_exchange *exchange, struct MHD_Respon
     }
     if (is_stream) {
         MHD_add_response_header(response, "X-Accel-Buffering", "no"); // lets nginx send at once
+    }
+    if (reply->started > 0) {
+        snprintf(seconds, sizeof(seconds), "%lld", (long long)reply->started);
+        MHD_add_response_header(response, "Process-Start-Time-Unix", seconds);
     }
     if (reply->retry_s > 0) {
         snprintf(seconds, sizeof(seconds), "%u", reply->retry_s);

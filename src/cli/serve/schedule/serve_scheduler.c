@@ -65,10 +65,24 @@ static void count_begin(struct serve_scheduler *s, const struct serve_slot *slot
         .n_prompt = (uint32_t)slot->job->prompt.count,
         .n_cached = slot->n_cached,
         .n_processed = slot->n_cached,
+        .n_predict = slot->job->task->params.n_predict,
         .n_answers = state->n_answers + 1,
     };
     s->seen.counts.n_cached += slot->n_cached;
     unlock_slot(s);
+}
+
+// Counts a text of n tokens whose embedding was computed; 0: nothing.
+static void count_text(struct serve_scheduler *s, const struct serve_slot *slot, size_t n)
+{
+    struct serve_counts *counts = &s->seen.counts;
+    pthread_mutex_lock(&s->lock);
+    counts->n_prompt += n;
+    counts->prompt_ms += n > 0 ? 1e3 * (cli_now() - slot->begin) : 0;
+    counts->n_steps += n > 0;
+    counts->n_busy += n > 0;
+    counts->n_done += n > 0;
+    pthread_mutex_unlock(&s->lock);
 }
 
 static void count_end(struct serve_scheduler *s, const struct serve_slot *slot,
@@ -84,6 +98,10 @@ static void count_end(struct serve_scheduler *s, const struct serve_slot *slot,
         counts->n_predicted += stats->predicted_n;
         counts->predicted_ms += stats->predicted_ms;
         counts->n_done++;
+        counts->n_drafted += stats->draft_n;
+        counts->n_accepted += stats->draft_n_accepted;
+        counts->n_tokens_max =
+            stats->n_past > counts->n_tokens_max ? stats->n_past : counts->n_tokens_max;
         counts->answer_ms += (ms - counts->answer_ms) * (counts->answer_ms > 0 ? 0.1 : 1);
     }
     counts->n_failed += has_failed;
@@ -176,6 +194,7 @@ static void start_job(struct serve_scheduler *s, struct serve_job *job)
         return;
     }
     if (!slot->job) { // an action or an embedding, which is complete
+        count_text(s, slot, is_action ? 0 : job->prompt.count);
         serve_task_unref(job->task);
         return;
     }

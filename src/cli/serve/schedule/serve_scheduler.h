@@ -18,6 +18,7 @@ struct serve_slot_state {
     bool is_busy;
     uint32_t n_prompt, n_cached, n_processed; // tokens of its last prompt
     uint32_t n_decoded;                       // of its last answer
+    int32_t n_predict;                        // of its last answer; -1: no limit
     uint64_t n_answers;                       // since the start
 };
 
@@ -30,6 +31,8 @@ struct serve_counts {
     uint64_t n_steps;                         // generated tokens
     uint64_t n_busy;                          // sum of the busy slots at each of them
     double answer_ms;                         // moving mean of the time of an answer
+    uint32_t n_tokens_max;                    // largest number in a context
+    uint64_t n_drafted, n_accepted;           // tokens of drafts
 };
 
 struct serve_snapshot {
