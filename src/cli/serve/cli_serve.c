@@ -85,9 +85,9 @@ static const struct cli_flag flags[] = {
     CLI_TEXT(key_file, "--api-key-file", "FILE", "read the keys from a file, one a line"),
     CLI_TEXTS(origins, "--cors, --cors-origins", "ORIGIN",
               "allow pages of this origin to use the server from a browser, such as "
-              "https://chat.example; *: all; localhost: of this machine; can be repeated"),
+              "https://chat.example; *: all; localhost: of this machine; repeatable"),
     CLI_TEXT(alias, "-a, --alias", "NAME",
-             "the name of the model, by default that of its file; or several with commas"),
+             "names of the model, with commas; by default that of its file"),
     CLI_TEXT(tags, "--tags", "TAGS", "words that /v1/models has for the model, with commas"),
     CLI_INT(
         n_slots, 1, 16, "-np, --parallel", "N",

@@ -59,7 +59,7 @@ def takes_prompts_that_are_objects(server):
     same(ask("Once upon", n_cmpl=2), [wanted] * 2, "n_cmpl")
     vectors = [item["embedding"] for item in server.ask("/v1/embeddings", input=["Once upon", {"prompt_string": "Once upon"}, parts])["data"]]
     same(vectors[1:], vectors[:1] * 2, "embeddings")
-    same(server.post("/v1/embeddings", {"input": {"content": "x"}})[0], 400, "a content that is no list")
+    same(server.post("/v1/embeddings", {"input": {"content": "x"}})[0], 400, "a content that is not a list")
 
 
 def clamps_what_llama_server_clamps(server):

@@ -3,14 +3,14 @@
 
 #include "cli/serve/api/serve_api.h"
 
-// State and settings of the server: serve_status.c.
+// State and settings of the server: status/serve_status.c.
 void serve_handle_health(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_models(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_props(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_slots(const struct serve_api *api, struct serve_reply *reply);
 // Replies with one of the server's models; with an error if no model has the name.
 void serve_handle_model(const struct serve_api *api, const char *name, struct serve_reply *reply);
-// serve_metrics.c
+// Sums for Prometheus: status/serve_metrics.c.
 void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply);
 
 // Tell and set the default scales of LoRA adapters: schedule/serve_lora.c. The body is a list.
@@ -41,6 +41,6 @@ void serve_handle_transcription(const struct serve_api *api, const struct serve_
 void serve_handle_load(const struct serve_api *api, const struct serve_call *call,
                        struct serve_reply *reply);
 
-// Saves, restores or erases a slot: serve_slot.c. The body may be NULL.
+// Saves, restores or erases a slot: status/serve_slot.c. The body may be NULL.
 void serve_handle_slot(const struct serve_api *api, const struct serve_call *call, cJSON *body,
                        struct serve_reply *reply);

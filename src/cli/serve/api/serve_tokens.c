@@ -32,15 +32,15 @@ static bool append_text(struct serve_fields *fields, const struct glinfer_tokeni
     return true;
 }
 
-// Appends the text of a prompt that is an object: prompt_string, or content with parts that are
+// Appends the text of a prompt that is an object: prompt_string, or content with pieces that are
 // texts.
 static bool read_object(struct serve_fields *fields, const cJSON *object, struct cli_bytes *text)
 {
     const char *whole = cli_json_get_text(object, "prompt_string");
-    const cJSON *parts = whole ? NULL : cli_json_get(object, "content"), *part;
-    bool is_text = !cli_json_get(object, "multimodal_data") && (whole || cJSON_IsArray(parts));
+    const cJSON *pieces = whole ? NULL : cli_json_get(object, "content"), *part;
+    bool is_text = !cli_json_get(object, "multimodal_data") && (whole || cJSON_IsArray(pieces));
     cli_bytes_add(text, whole ? whole : "");
-    cJSON_ArrayForEach(part, parts)
+    cJSON_ArrayForEach(part, pieces)
     {
         const char *piece = cli_json_get_text(part, "text");
         is_text = is_text && piece;

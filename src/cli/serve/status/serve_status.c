@@ -122,7 +122,7 @@ static void describe_template(const struct glinfer_tokenizer *tokenizer, cJSON *
     cJSON *caps = cJSON_AddObjectToObject(json, "chat_template_caps");
     cJSON_AddBoolToObject(caps, "supports_tools", tools.support != SERVE_TOOLS_UNKNOWN);
     cJSON_AddBoolToObject(caps, "supports_tool_calls", tools.support >= SERVE_TOOLS_WRITTEN);
-    glinfer_tokenize(tokenizer, "", 0, 0, &bos, 1, &n_bos, NULL); // what stands before a text
+    glinfer_tokenize(tokenizer, "", 0, 0, &bos, 1, &n_bos, NULL); // the token before a text
     add_token(json, "bos_token", tokenizer, n_bos, bos);
     add_token(json, "eos_token", tokenizer, glinfer_token_ends(tokenizer, &eos, 1), eos);
 }
