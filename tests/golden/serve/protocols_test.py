@@ -223,10 +223,74 @@ def chats_with_a_base_model():
         same(server.ask("/v1/chat/completions", messages=HI, max_tokens=2)["choices"][0]["message"]["role"], "assistant", "a chat")
 
 
+# Home Assistant's integration llama_cpp, with the calls of its client (openai) written out.
+WEATHER = {"type": "function", "function": {"name": "weather", "description": "The weather of a city", "strict": True, "parameters": {
+    "type": "object", "properties": {"city": {"type": "string", "enum": ["Oslo", "Rome"]}}, "required": ["city"], "additionalProperties": False}}}
+
+
+def read_as_home_assistant(events):
+    """Returns the message of a stream as the integration reads it: it stops at the finish_reason, whose chunk it does not read."""
+    message, role = {"content": "", "tool_calls": []}, None
+    for event in events:
+        choice, = event["choices"]
+        if choice["finish_reason"]:
+            true(not choice["delta"].get("content") and not choice["delta"].get("tool_calls"), f"lost: {choice}")
+            same(role, "assistant", "the role, once")
+            return message, choice["finish_reason"]
+        delta = choice["delta"]
+        role = delta.get("role") or role
+        message["content"] += delta.get("content") or ""
+        for call in delta.get("tool_calls") or []:
+            if call["index"] == len(message["tool_calls"]):
+                message["tool_calls"].append({"id": call["id"], "type": call["type"], "function": {"name": call["function"]["name"], "arguments": ""}})
+            message["tool_calls"][call["index"]]["function"]["arguments"] += call["function"].get("arguments") or ""
+    raise AssertionError("the stream has no finish_reason")
+
+
+def talks_to_home_assistant():
+    with Server(GLINFER, MODEL, "--api-key", "right") as server:
+        key = {"Authorization": "Bearer right"}
+
+        def ask(body, **headers):
+            status, _, answer = server.post("/v1/chat/completions", body, **(headers or key))
+            return status, answer
+
+        # Set-up.
+        model = server.get("/v1/models", **key)[2]["data"][0]["id"]
+        same(server.get("/v1/models", Authorization="Bearer wrong")[0], 401, "invalid_auth")
+        test = {"model": model, "messages": [{"role": "system", "content": "You are a test."}, {"role": "user", "content": "Reply with OK."}], "max_tokens": 3,
+                "tools": [{"type": "function", "function": {"name": "test_function", "description": "A test", "parameters": {"type": "object", "properties": {}}}}]}
+        status, answer = ask(test)
+        same((status, answer["choices"][0]["message"]["role"]), (200, "assistant"), "plain")
+    with Server(GLINFER, MODEL, "-c", "2048") as server:
+        def stream(body):
+            return read_as_home_assistant(event for event in server.stream("/v1/chat/completions", **body) if event != "[DONE]")
+
+        stream(test)
+        base = {"model": model, "user": "conversation-1", "temperature": 0.4, "top_p": 0.9, "max_tokens": 200, "seed": 3}
+        messages = [{"role": "system", "content": "You control a home."}, {"role": "user", "content": "hi there"}]
+        told = server.ask("/v1/chat/completions", **base, messages=messages)["choices"][0]
+        same(stream({**base, "messages": messages}), ({"content": told["message"]["content"], "tool_calls": []}, told["finish_reason"]), "all of the content")
+        # A round of tools; the call is required, since the model is a test's.
+        message, reason = stream({**base, "messages": messages, "tools": [WEATHER], "tool_choice": "required"})
+        call, = message["tool_calls"]
+        same((reason, call["function"]["name"], set(json.loads(call["function"]["arguments"]))), ("tool_calls", "weather", {"city"}), "the call")
+        messages += [{"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": call["id"], "content": json.dumps({"is": "sunny"})}]
+        stream({**base, "messages": messages, "tools": [WEATHER]})
+        # An AI task with a structure.
+        schema = {"type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"], "additionalProperties": False}
+        message, _ = stream({**base, "messages": messages[:2], "response_format": {"type": "json_schema", "json_schema": {"name": "task", "schema": schema, "strict": True}}})
+        same(type(json.loads(message["content"])["on"]), bool, "the structure")
+        # A picture gets an error.
+        picture = [{"role": "user", "content": [{"type": "text", "text": "what is it"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]}]
+        status, _, answer = server.post("/v1/chat/completions", {**base, "messages": picture, "stream": True})
+        true(status == 400 and "images" in answer["error"]["message"], answer)
+
+
 SHARED = [describes_itself, counts_what_it_did, tells_of_a_prompt_that_is_too_long, takes_many_inputs, writes_prompts_that_go_round,
           streams_progress_and_timings, takes_prompts_that_are_objects, tells_how_an_answer_was_made, tells_the_probabilities_of_a_choice,
           clamps_what_llama_server_clamps]
-ALONE = [drops_old_tokens_if_told, keeps_silent_streams, gives_templates_what_they_ask_for, chats_with_a_base_model]
+ALONE = [talks_to_home_assistant, drops_old_tokens_if_told, keeps_silent_streams, gives_templates_what_they_ask_for, chats_with_a_base_model]
 
 
 def main():

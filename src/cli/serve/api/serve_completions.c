@@ -132,7 +132,7 @@ static void read_shared(struct serve_request *request)
         serve_fields_int(&request->fields, lengths[i], -1, 1 << 24, &n_predict);
     }
     request->task->params.n_predict = (int32_t)n_predict;
-    request->answer->is_verbose = api->settings->session.device.verbosity >= GLINFER_LOG_INFO;
+    request->answer->is_verbose = api->settings->session.device.verbosity > 0;
     serve_fields_bool(&request->fields, "verbose", &request->answer->is_verbose);
     request->task->params.context_full =
         api->settings->shifts ? GLINFER_CONTEXT_FULL_SHIFT : GLINFER_CONTEXT_FULL_STOP;
