@@ -61,13 +61,21 @@ void serve_answer_destroy(struct serve_answer *answer)
 
 //-- advance ---------------------------------------------------------------------------------------
 
-// Appends an event of a stream and deletes it. Accepts NULL.
+static void append_frame(struct serve_answer *answer, const cJSON *json)
+{
+    const bool is_line = answer->format->framing == SERVE_FRAMES_LINES;
+    cli_bytes_add(&answer->body, is_line ? "" : "data: ");
+    cli_append_json(&answer->body, json);
+    cli_bytes_add(&answer->body, is_line ? "\n" : "\n\n");
+}
+
+// Appends an event of a stream, or each of a list, and deletes it. Accepts NULL.
 static void emit(struct serve_answer *answer, cJSON *json)
 {
-    if (json && answer->is_stream) {
-        cli_bytes_append(&answer->body, "data: ", 6);
-        cli_append_json(&answer->body, json);
-        cli_bytes_append(&answer->body, "\n\n", 2);
+    const bool is_list = cJSON_IsArray(json);
+    const cJSON *item = is_list ? json->child : json;
+    for (; answer->is_stream && item; item = is_list ? item->next : NULL) {
+        append_frame(answer, item);
     }
     cJSON_Delete(json);
 }
@@ -370,6 +378,9 @@ static void fail(struct serve_answer *answer, const struct serve_event *event,
     answer->choices[event->choice].is_over = true;
     answer->n_over++;
     cJSON *json = serve_error_json(answer->failure, message);
+    if (answer->format->framing == SERVE_FRAMES_LINES) {
+        cli_json_set(json, "error", cJSON_CreateString(message));
+    }
     if (answer->is_stream && answer->has_begun) {
         emit(answer, json);
         return;

@@ -29,15 +29,22 @@ struct serve_choice {
 
 struct serve_answer;
 
+// The way in which a stream sends its objects.
+enum serve_framing {
+    SERVE_FRAMES_EVENTS, // server-sent events
+    SERVE_FRAMES_LINES,  // a line for each, as Ollama does; an error is a text alone
+};
+
 // Writes answers in the shape of one API. Functions that are NULL write nothing.
 struct serve_format {
+    enum serve_framing framing;
     const char *id_prefix;
     const char *end; // last bytes of a stream
     // Returns the whole body.
     cJSON *(*whole)(const struct serve_answer *answer);
     // Writes the whole body, in place of `whole`.
     void (*write)(const struct serve_answer *answer, struct cli_bytes *body);
-    // The next six return an event of a stream, or NULL.
+    // The next six return an event of a stream, a list of events, or NULL.
     cJSON *(*begin)(const struct serve_answer *answer, uint32_t choice);
     cJSON *(*token)(struct serve_answer *answer, uint32_t choice, const char *text, size_t size,
                     cJSON *probs);
@@ -55,7 +62,8 @@ struct serve_format {
 };
 extern const struct serve_format serve_format_chat, serve_format_completion, serve_format_native,
     serve_format_slot, serve_format_embedding, serve_format_embedding_native, serve_format_rerank,
-    serve_format_rerank_texts, serve_format_speech;
+    serve_format_rerank_texts, serve_format_speech, serve_format_ollama_chat,
+    serve_format_ollama_text, serve_format_ollama_embed, serve_format_ollama_embedding;
 
 struct serve_answer {
     const struct serve_format *format;

@@ -87,3 +87,17 @@ void serve_reply_refuse(struct serve_reply *reply, const struct serve_fields *fi
         serve_reply_json(reply, fields->status, json);
     }
 }
+
+void serve_reply_flatten(struct serve_reply *reply)
+{
+    cJSON *json = reply->body.data ? cJSON_Parse(reply->body.data) : NULL;
+    const unsigned retry_s = reply->retry_s;
+    const cJSON *message = cJSON_GetObjectItem(cJSON_GetObjectItem(json, "error"), "message");
+    if (cJSON_IsString(message)) {
+        cJSON *flat = cJSON_CreateObject();
+        cJSON_AddItemToObject(flat, "error", cJSON_CreateString(message->valuestring));
+        serve_reply_json(reply, reply->status, flat);
+        reply->retry_s = retry_s;
+    }
+    cJSON_Delete(json);
+}

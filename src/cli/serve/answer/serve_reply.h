@@ -29,6 +29,8 @@ cJSON *serve_error_json(unsigned status, const char *message);
 // Sets the body to an error.
 void serve_reply_error(struct serve_reply *reply, unsigned status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+// Turns an error into Ollama's, which is a text alone.
+void serve_reply_flatten(struct serve_reply *reply);
 // Sets the body to the mistake of a request. That of a prompt that is too long has the type, and
 // the members n_prompt_tokens and n_ctx, by which clients of llama-server recognise it.
 void serve_reply_refuse(struct serve_reply *reply, const struct serve_fields *fields);

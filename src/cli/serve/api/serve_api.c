@@ -46,6 +46,15 @@ static const struct route routes[] = {
     {"/reranking", NULL, serve_handle_rerank, false, false, 0, NULL},
     {"/v1/reranking", NULL, serve_handle_rerank, false, false, 0, NULL},
     {"/v1/embeddings", NULL, serve_handle_embeddings, false, false, 0, NULL},
+    {"/api/chat", NULL, serve_handle_ollama_chat, false, false, 0, NULL},
+    {"/api/generate", NULL, serve_handle_ollama_generate, false, false, 0, NULL},
+    {"/api/embed", NULL, serve_handle_ollama_embed, false, false, 0, NULL},
+    {"/api/embeddings", NULL, serve_handle_ollama_embedding, false, false, 0, NULL},
+    {"/api/show", NULL, serve_handle_ollama_show, false, false, 0, NULL},
+    {"/api/pull", NULL, serve_handle_ollama_pull, false, false, 0, NULL},
+    {"/api/tags", serve_handle_ollama_tags, NULL, false, false, 0, NULL},
+    {"/api/ps", serve_handle_ollama_ps, NULL, false, false, 0, NULL},
+    {"/api/version", serve_handle_ollama_version, NULL, false, false, 0, NULL},
     {"/v1/audio/transcriptions", .form = serve_handle_transcription},
     {"/v1/audio/translations", .form = serve_handle_transcription},
     {"/inference", .form = serve_handle_transcription},
@@ -162,5 +171,8 @@ void serve_api_handle(const struct serve_api *api, const struct serve_call *call
             reply, 404,
             "unknown path %s; glinfer-serve(1) lists them, such as /v1/chat/completions",
             call->path);
+    }
+    if (reply->status >= 400 && strncmp(call->path, "/api/", strlen("/api/")) == 0) {
+        serve_reply_flatten(reply);
     }
 }

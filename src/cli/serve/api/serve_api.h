@@ -35,6 +35,8 @@ struct serve_call {
 
 // Returns true if a call needs no key: /health and the page.
 bool serve_api_is_open(const struct serve_call *call);
+// Returns true if a name of size bytes is one of the language model: status/serve_status.c.
+bool serve_api_has_model(const struct serve_api *api, const char *name, size_t size);
 // Fills an empty *reply.
 void serve_api_handle(const struct serve_api *api, const struct serve_call *call,
                       struct serve_reply *reply);

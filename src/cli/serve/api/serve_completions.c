@@ -219,8 +219,8 @@ static void refuse_absent(struct serve_fields *fields)
     }
 }
 
-static void complete(const struct serve_api *api, cJSON *body, const struct serve_format *format,
-                     struct serve_reply *reply)
+void serve_complete(const struct serve_api *api, cJSON *body, const struct serve_format *format,
+                    struct serve_reply *reply)
 {
     struct serve_request request;
     serve_request_open(&request, api, body, format);
@@ -239,12 +239,12 @@ static void complete(const struct serve_api *api, cJSON *body, const struct serv
 
 void serve_handle_completion(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
 {
-    complete(api, body, &serve_format_native, reply);
+    serve_complete(api, body, &serve_format_native, reply);
 }
 
 void serve_handle_completions(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
 {
-    complete(api, body, &serve_format_completion, reply);
+    serve_complete(api, body, &serve_format_completion, reply);
 }
 
 // Returns true if thoughts are separated from answers.
@@ -281,13 +281,14 @@ static void close_thought(const struct serve_request *request, struct cli_ids *i
     }
 }
 
-void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+void serve_chat(const struct serve_api *api, cJSON *body, const struct serve_format *format,
+                struct serve_reply *reply)
 {
     struct serve_request request;
     struct serve_tools tools = {0};
     struct cli_ids ids = {0};
     serve_add_variables(api, body);
-    serve_request_open(&request, api, body, &serve_format_chat);
+    serve_request_open(&request, api, body, format);
     read_shared(&request);
     const bool has_thoughts = read_reasoning(&request);
     serve_tools_read(&request.fields, request.tokenizer, request.task, &tools);
@@ -306,4 +307,9 @@ void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_re
     serve_tools_finish(&tools);
     free(ids.items);
     serve_request_close(&request, reply);
+}
+
+void serve_handle_chat(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
+{
+    serve_chat(api, body, &serve_format_chat, reply);
 }

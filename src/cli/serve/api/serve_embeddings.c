@@ -12,6 +12,9 @@
 static void add_ids(struct serve_request *request, const char *name, struct cli_ids *ids)
 {
     const uint32_t n_ctx = serve_scheduler_info(request->api->scheduler)->n_ctx;
+    bool is_cut = false; // as Ollama does unless told otherwise
+    serve_fields_bool(&request->fields, "truncate", &is_cut);
+    ids->count = is_cut && ids->count > n_ctx ? n_ctx : ids->count;
     if (ids->count == 0) {
         serve_fields_refuse(&request->fields, 400, "invalid \"%s\": it is empty", name);
     } else if (ids->count > n_ctx) {
@@ -90,12 +93,11 @@ static void choose_pooling(struct serve_request *request, bool is_native)
     }
 }
 
-static void embed(const struct serve_api *api, cJSON *body, bool is_native,
-                  struct serve_reply *reply)
+void serve_embed(const struct serve_api *api, cJSON *body, const struct serve_format *format,
+                 bool is_native, struct serve_reply *reply)
 {
     struct serve_request request;
-    serve_request_open(&request, api, body,
-                       is_native ? &serve_format_embedding_native : &serve_format_embedding);
+    serve_request_open(&request, api, body, format);
     request.task->is_embedding = true;
     request.task->norm = api->settings->norm;
     choose_pooling(&request, is_native);
@@ -177,10 +179,10 @@ void serve_handle_rerank(const struct serve_api *api, cJSON *body, struct serve_
 
 void serve_handle_embeddings(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
 {
-    embed(api, body, false, reply);
+    serve_embed(api, body, &serve_format_embedding, false, reply);
 }
 
 void serve_handle_embedding(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
 {
-    embed(api, body, true, reply);
+    serve_embed(api, body, &serve_format_embedding_native, true, reply);
 }

@@ -44,3 +44,16 @@ void serve_handle_load(const struct serve_api *api, const struct serve_call *cal
 // Saves, restores or erases a slot: status/serve_slot.c. The body may be NULL.
 void serve_handle_slot(const struct serve_api *api, const struct serve_call *call, cJSON *body,
                        struct serve_reply *reply);
+
+// Ollama's API: ollama/serve_ollama.c, and its models: ollama/serve_ollama_models.c.
+void serve_handle_ollama_chat(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+void serve_handle_ollama_generate(const struct serve_api *api, cJSON *body,
+                                  struct serve_reply *reply);
+void serve_handle_ollama_embed(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+void serve_handle_ollama_embedding(const struct serve_api *api, cJSON *body,
+                                   struct serve_reply *reply);
+void serve_handle_ollama_show(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+void serve_handle_ollama_pull(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+void serve_handle_ollama_tags(const struct serve_api *api, struct serve_reply *reply);
+void serve_handle_ollama_ps(const struct serve_api *api, struct serve_reply *reply);
+void serve_handle_ollama_version(const struct serve_api *api, struct serve_reply *reply);

@@ -13,7 +13,7 @@ void serve_request_open(struct serve_request *request, const struct serve_api *a
     request->task = serve_task_create(body);
     request->answer = serve_answer_create(api->scheduler, format, request->task);
     request->answer->model = api->model_name;
-    request->answer->ping_s = api->settings->ping_s;
+    request->answer->ping_s = format->framing == SERVE_FRAMES_LINES ? -1 : api->settings->ping_s;
     request->task->n_adapters = serve_lora_copy(api->lora, request->task->adapter_scales);
     serve_lora_read(api->lora, &request->fields, serve_fields_get(&request->fields, "lora"),
                     request->task->adapter_scales);
@@ -76,9 +76,11 @@ void serve_request_close(struct serve_request *request, struct serve_reply *repl
                          : serve_scheduler_submit(request->api->scheduler, request->task);
     if (queued == SERVE_QUEUED) {
         reply->status = 200;
-        reply->type = answer->is_stream ? "text/event-stream"
-                      : answer->type    ? answer->type
-                                        : "application/json; charset=utf-8";
+        const bool is_lines = answer->format->framing == SERVE_FRAMES_LINES;
+        reply->type = answer->is_stream && is_lines ? "application/x-ndjson"
+                      : answer->is_stream           ? "text/event-stream"
+                      : answer->type                ? answer->type
+                                                    : "application/json; charset=utf-8";
         reply->answer = answer;
         return;
     }

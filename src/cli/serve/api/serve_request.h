@@ -23,5 +23,14 @@ void serve_request_open(struct serve_request *request, const struct serve_api *a
 void serve_request_each(struct serve_request *request, const char *name, const cJSON *input,
                         bool is_list,
                         void (*add)(struct serve_request *request, const cJSON *input));
+// Answers a request whose fields are those of OpenAI's chats, or of its completions and
+// llama-server's, in a format. They take the body over.
+void serve_chat(const struct serve_api *api, cJSON *body, const struct serve_format *format,
+                struct serve_reply *reply);
+void serve_complete(const struct serve_api *api, cJSON *body, const struct serve_format *format,
+                    struct serve_reply *reply);
+// Answers a request for embeddings in a format; is_native: also of single tokens.
+void serve_embed(const struct serve_api *api, cJSON *body, const struct serve_format *format,
+                 bool is_native, struct serve_reply *reply);
 // Submits the task and makes the answer the reply, or replies with an error.
 void serve_request_close(struct serve_request *request, struct serve_reply *reply);

@@ -138,7 +138,9 @@ enum MHD_Result serve_send(struct serve_exchange *exchange)
         // The first bytes detect a closed connection, and keep one that waits: a comment before
         // events, white space before JSON.
         if (reply->answer->body.size == 0) {
-            cli_bytes_add(&reply->answer->body, reply->answer->is_stream ? ":\n\n" : " ");
+            const bool has_events =
+                reply->answer->is_stream && reply->answer->format->framing != SERVE_FRAMES_LINES;
+            cli_bytes_add(&reply->answer->body, has_events ? ":\n\n" : " ");
         }
         reply->answer->has_begun = true;
     }

@@ -33,11 +33,10 @@ static void add_words(cJSON *object, const char *name, const char *words)
     free(own);
 }
 
-// Returns true if a name is one of those of --alias.
-static bool is_alias(const struct serve_api *api, const char *name)
+bool serve_api_has_model(const struct serve_api *api, const char *name, size_t size)
 {
-    const size_t size = strlen(name);
-    bool is_found = false;
+    bool is_found = api->model_name && strlen(api->model_name) == size &&
+                    memcmp(api->model_name, name, size) == 0;
     for (const char *at = api->settings->alias; at && api->model_name && !is_found;) {
         const size_t n = strcspn(at, ",");
         is_found = n == size && memcmp(at, name, n) == 0;
@@ -85,8 +84,7 @@ void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
 
 void serve_handle_model(const struct serve_api *api, const char *name, struct serve_reply *reply)
 {
-    const bool is_text =
-        (api->model_name && strcmp(name, api->model_name) == 0) || is_alias(api, name);
+    const bool is_text = serve_api_has_model(api, name, strlen(name));
     if (!is_text && (!api->speech_name || strcmp(name, api->speech_name) != 0)) {
         serve_reply_error(reply, 404, "unknown model %s; this server has %s", name,
                           api->model_name ? api->model_name : api->speech_name);
