@@ -31,6 +31,22 @@ CITY = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Os
         "additionalProperties": False}
 
 
+def responds(client, model):
+    answer = client.responses.create(model=model, input="hi there", instructions="Be brief.", max_output_tokens=8, temperature=0)
+    assert answer.status == "incomplete" and answer.output[0].type == "message" and answer.usage.output_tokens == 8
+    with client.responses.stream(model=model, input="hi there", instructions="Be brief.", max_output_tokens=8, temperature=0) as stream:
+        text = "".join(event.delta for event in stream if event.type == "response.output_text.delta")
+    assert text == answer.output_text
+    tool = {"type": "function", "name": "city", "description": "Notes a city.", "parameters": CITY, "strict": True}
+    answer = client.responses.create(model=model, input="hi", tools=[tool], tool_choice="required", max_output_tokens=200)
+    assert answer.output[0].type == "function_call" and set(json.loads(answer.output[0].arguments)) == {"city"}
+    try:
+        client.responses.create(model=model, input=[{"type": "item_reference", "id": "x"}])
+        assert False, "an item that is not known"
+    except openai.BadRequestError as error:
+        assert "item_reference" in str(error)
+
+
 def chats(client, model):
     answer = client.chat.completions.create(model=model, messages=HI, max_tokens=8, temperature=0.5, seed=1, user="me",
                                             frequency_penalty=0.1, presence_penalty=0.1, logit_bias={"5": -100}, top_p=0.9)
@@ -133,10 +149,10 @@ def calls_tools(client, model):
 
 def raises_errors(client, model):
     try:
-        client.chat.completions.create(model=model, messages=HI, temperature=-1)
+        client.chat.completions.create(model=model, messages=HI, max_tokens=-5)
         assert False
     except openai.BadRequestError as error:
-        assert "temperature" in error.message, error
+        assert "max_tokens" in error.message, error
     try:
         client.embeddings.create(model=model, input="x")
         assert False
@@ -174,7 +190,7 @@ def main():
         client = openai.OpenAI(base_url=f"http://{server.host}:{server.port}/v1", api_key="secret", max_retries=0, timeout=60)
         model = client.models.list().data[0].id
         assert client.models.retrieve(model).id == model
-        for test in (chats, streams, tells_logprobs, keeps_to_schemas, returns_pydantic_models, calls_tools, raises_errors):
+        for test in (chats, streams, responds, tells_logprobs, keeps_to_schemas, returns_pydantic_models, calls_tools, raises_errors):
             test(client, model)
             print("ok", test.__name__, flush=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -52,6 +52,7 @@ void serve_answer_destroy(struct serve_answer *answer)
         free(choice->ids.items);
         cJSON_Delete(choice->calls);
         cJSON_Delete(choice->probs);
+        cJSON_Delete(choice->items);
     }
     free(answer->choices);
     cli_bytes_finish(&answer->body);
@@ -64,6 +65,12 @@ void serve_answer_destroy(struct serve_answer *answer)
 static void append_frame(struct serve_answer *answer, const cJSON *json)
 {
     const bool is_line = answer->format->framing == SERVE_FRAMES_LINES;
+    const char *type = cli_json_get_text(json, "type");
+    if (answer->format->framing == SERVE_FRAMES_NAMED && type) {
+        cli_bytes_add(&answer->body, "event: ");
+        cli_bytes_add(&answer->body, type);
+        cli_bytes_add(&answer->body, "\n");
+    }
     cli_bytes_add(&answer->body, is_line ? "" : "data: ");
     cli_append_json(&answer->body, json);
     cli_bytes_add(&answer->body, is_line ? "\n" : "\n\n");
@@ -80,11 +87,17 @@ static void emit(struct serve_answer *answer, cJSON *json)
     cJSON_Delete(json);
 }
 
+// Returns the last event of a list, or the event.
+static cJSON *last_of(cJSON *json)
+{
+    return cJSON_IsArray(json) ? cJSON_GetArrayItem(json, cJSON_GetArraySize(json) - 1) : json;
+}
+
 // Appends an event of one choice, with its timings if each event has them.
 static void emit_part(struct serve_answer *answer, uint32_t index, cJSON *json)
 {
     if (json && answer->has_timings) {
-        serve_add_timings(json, answer, index);
+        serve_add_timings(last_of(json), answer, index);
     }
     emit(answer, json);
 }
@@ -102,8 +115,9 @@ static void report_progress(struct serve_answer *answer, uint32_t index, uint32_
         return;
     }
     choice->n_reported = n_done;
-    cJSON *json = answer->format->token(answer, index, "", 0, NULL);
-    cJSON *progress = cJSON_AddObjectToObject(json, "prompt_progress");
+    cJSON *json = answer->format->progress ? answer->format->progress(answer, index)
+                                           : answer->format->token(answer, index, "", 0, NULL);
+    cJSON *progress = cJSON_AddObjectToObject(last_of(json), "prompt_progress");
     cJSON_AddNumberToObject(progress, "total", n_prompt);
     cJSON_AddNumberToObject(progress, "cache", choice->n_cached);
     cJSON_AddNumberToObject(progress, "processed", n_done + choice->n_cached);
@@ -382,6 +396,10 @@ static void fail(struct serve_answer *answer, const struct serve_event *event,
         cli_json_set(json, "error", cJSON_CreateString(message));
     }
     if (answer->is_stream && answer->has_begun) {
+        if (answer->format->framing == SERVE_FRAMES_NAMED) {
+            cJSON_AddStringToObject(json, "type", "error");
+            cJSON_AddStringToObject(json, "message", message);
+        }
         emit(answer, json);
         return;
     }

@@ -7,6 +7,23 @@
 #include "cli/serve/calls/serve_styles.h"
 #include "cli/serve/schedule/serve_scheduler.h"
 
+// The kinds of items of a response: serve_format_responses.c.
+enum serve_item_kind {
+    SERVE_ITEM_NONE,
+    SERVE_ITEM_THOUGHT,
+    SERVE_ITEM_MESSAGE,
+    SERVE_ITEM_CALL,
+};
+
+// The item of a response that a stream has begun.
+struct serve_item {
+    enum serve_item_kind kind;
+    char id[64];
+    size_t begin; // of its text, in bytes
+    int call;     // its index
+    int n_events; // of the stream so far
+};
+
 struct serve_choice {
     bool has_begun, is_over;
     struct cli_bytes text; // without the thought, if thoughts are told from answers
@@ -25,6 +42,8 @@ struct serve_choice {
     size_t n_ids_shown;  // ids that a stream has sent
     struct glinfer_stats stats;        // up to the end those that the connection sees
     struct serve_action_result result; // of an action
+    cJSON *items;                      // of a response, those that are complete; owned
+    struct serve_item item;
 };
 
 struct serve_answer;
@@ -32,6 +51,7 @@ struct serve_answer;
 // The way in which a stream sends its objects.
 enum serve_framing {
     SERVE_FRAMES_EVENTS, // server-sent events
+    SERVE_FRAMES_NAMED,  // server-sent events that are named by their type
     SERVE_FRAMES_LINES,  // a line for each, as Ollama does; an error is a text alone
 };
 
@@ -44,8 +64,10 @@ struct serve_format {
     cJSON *(*whole)(const struct serve_answer *answer);
     // Writes the whole body, in place of `whole`.
     void (*write)(const struct serve_answer *answer, struct cli_bytes *body);
-    // The next six return an event of a stream, a list of events, or NULL.
+    // The next seven return an event of a stream, a list of events, or NULL.
     cJSON *(*begin)(const struct serve_answer *answer, uint32_t choice);
+    // Begins an event of progress; NULL: token does, with an empty text.
+    cJSON *(*progress)(const struct serve_answer *answer, uint32_t choice);
     cJSON *(*token)(struct serve_answer *answer, uint32_t choice, const char *text, size_t size,
                     cJSON *probs);
     cJSON *(*thought)(struct serve_answer *answer, uint32_t choice, const char *text, size_t size,
@@ -63,7 +85,8 @@ struct serve_format {
 extern const struct serve_format serve_format_chat, serve_format_completion, serve_format_native,
     serve_format_slot, serve_format_embedding, serve_format_embedding_native, serve_format_rerank,
     serve_format_rerank_texts, serve_format_speech, serve_format_ollama_chat,
-    serve_format_ollama_text, serve_format_ollama_embed, serve_format_ollama_embedding;
+    serve_format_ollama_text, serve_format_responses, serve_format_ollama_embed,
+    serve_format_ollama_embedding;
 
 struct serve_answer {
     const struct serve_format *format;

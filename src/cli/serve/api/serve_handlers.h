@@ -57,3 +57,8 @@ void serve_handle_ollama_pull(const struct serve_api *api, cJSON *body, struct s
 void serve_handle_ollama_tags(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_ollama_ps(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_ollama_version(const struct serve_api *api, struct serve_reply *reply);
+
+// OpenAI's Responses API, and the number of tokens of such a request: responses/serve_responses.c.
+void serve_handle_responses(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
+void serve_handle_responses_count(const struct serve_api *api, cJSON *body,
+                                  struct serve_reply *reply);
