@@ -121,15 +121,19 @@ const struct cli_flag cli_foreign_flags[] = {
         "--gpu-layers-draft, --n-gpu-layers-draft, --spec-draft-ngl, --spec-draft-sampling, "
         "--spec-synth-len, --spec-synth-rates",
         "a second model is not supported; --spec-type ngram-simple drafts from the text itself"),
-    CLI_MISSING(
-        "--spec-draft-n-max, --draft, --draft-n, --draft-max, --spec-draft-n-min, --draft-min, "
-        "--draft-n-min, --spec-ngram-mod-n-min, --spec-ngram-mod-n-max, "
-        "--spec-ngram-mod-n-match, --spec-ngram-map-k-size-n, --spec-ngram-map-k-size-m, "
-        "--spec-ngram-map-k-min-hits, --spec-ngram-map-k4v-size-n, "
-        "--spec-ngram-map-k4v-size-m, --spec-ngram-map-k4v-min-hits, "
-        "--spec-ngram-simple-min-hits, --spec-ngram-min-hits, -lcs, --lookup-cache-static, "
-        "-lcd, --lookup-cache-dynamic, --spec-default",
-        "use --spec-type ngram-simple, --spec-ngram-simple-size-n and -size-m"),
+    CLI_IGNORED_VALUE("--spec-draft-n-min, --spec-ngram-mod-n-min, --spec-ngram-simple-min-hits, "
+                      "--spec-ngram-map-k-min-hits, --spec-ngram-map-k4v-min-hits, "
+                      "--spec-ngram-min-hits",
+                      "a draft of any length is tried where that is faster"),
+    CLI_IGNORED_VALUE("--spec-ngram-mod-n-max, --spec-ngram-mod-n-match, "
+                      "--spec-ngram-map-k-size-n, --spec-ngram-map-k-size-m, "
+                      "--spec-ngram-map-k4v-size-n, --spec-ngram-map-k4v-size-m",
+                      "--spec-ngram-simple-size-n and --spec-draft-n-max set the sizes"),
+    CLI_MISSING("--draft, --draft-n, --draft-max, --draft-min, --draft-n-min, --spec-draft-n-max",
+                "use --spec-type ngram-simple and --spec-draft-n-max, which `glinfer run`, `chat` "
+                "and `serve` take"),
+    CLI_MISSING("-lcs, --lookup-cache-static, -lcd, --lookup-cache-dynamic, --spec-default",
+                "use --spec-type ngram-simple"),
     CLI_MISSING("-i, --interactive, -if, --interactive-first", "use `glinfer chat`"),
     CLI_MISSING("--in-prefix, --in-suffix",
                 "the chat template writes turns; --chat-template-file takes another"),

@@ -11,7 +11,8 @@
 #include <sys/random.h>
 #include <time.h>
 
-const char *const cli_spec_types[] = {"none", "ngram-simple", NULL};
+const char *const cli_spec_types[] = {"none",      "ngram-simple", "ngram-map-k", "ngram-map-k4v",
+                                      "ngram-mod", "ngram-cache",  NULL};
 
 const struct cli_number cli_sampler_numbers[] = {
 #define ROW(type, field, value, least, most)                                                       \

@@ -18,7 +18,7 @@ struct cli_samplers {
 
 enum cli_spec_type {
     CLI_SPEC_NONE,
-    CLI_SPEC_NGRAM_SIMPLE,
+    CLI_SPEC_NGRAM_SIMPLE, // and llama.cpp's others by n-grams, which are the same here
 };
 extern const char *const cli_spec_types[]; // of the enum
 
@@ -130,12 +130,13 @@ extern const struct cli_number cli_sampler_numbers[CLI_N_SAMPLER_NUMBER];
 #define CLI_SPECULATION_FLAGS                                                                      \
     CLI_CHOICE(sampling.speculation.type, cli_spec_types, "--spec-type", "TYPE",                   \
                "ngram-simple: computes several tokens at once where the text repeats itself and "  \
-               "that is faster; the answer is the same; none (default)"),                          \
+               "that is faster; the answer is the same; other ngram-... types are the same; none " \
+               "(default)"),                                                                       \
         CLI_INT(sampling.speculation.match, 1, 1024,                                               \
                 "--spec-ngram-simple-size-n, --spec-ngram-size-n", "N",                            \
                 "last tokens that must have occurred before, default %v"),                         \
         CLI_INT(sampling.speculation.most, 1, 1024,                                                \
-                "--spec-ngram-simple-size-m, --spec-ngram-size-m", "N",                            \
+                "--spec-ngram-simple-size-m, --spec-ngram-size-m, --spec-draft-n-max", "N",        \
                 "most tokens tried after them, default %v; devices have a limit, 3 "               \
                 "to 15")
 
