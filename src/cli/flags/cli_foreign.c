@@ -146,7 +146,7 @@ const struct cli_flag cli_foreign_flags[] = {
     CLI_MISSING("--no-jinja", "--chat-template selects a built-in template"),
     CLI_MISSING("--reasoning-effort", "`glinfer run`, `chat` and `serve` take it"),
     CLI_MISSING("--reasoning-budget, --reasoning-budget-message",
-                "--reasoning off turns thoughts off; a prompt may ask for short ones"),
+                "`glinfer serve` takes it; --reasoning off turns thoughts off"),
     CLI_MISSING("--server-base", "`glinfer serve` answers, and curl or OpenAI's clients ask"),
     CLI_MISSING("--log-prompts-dir", "-vv prints all messages"),
     CLI_MISSING("--version", "`glinfer --version` prints it"),

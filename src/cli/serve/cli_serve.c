@@ -14,6 +14,7 @@ static const char *const reasoning_formats[] = {"auto", "deepseek", "none", NULL
 static struct serve_settings defaults = {
     .sampling = CLI_SAMPLING_DEFAULTS,
     .n_predict = -1,
+    .thought_budget = -1,
     .norm = CLI_NORM_LENGTH,
     .host = "127.0.0.1",
     .port = 8080,
@@ -121,6 +122,11 @@ static const struct cli_flag flags[] = {
     CLI_CHOICE(reasoning_format, reasoning_formats, "--reasoning-format", "FORMAT",
                "a chat's thoughts: auto (default) or deepseek have them in reasoning_content, none "
                "leaves them in the content"),
+    CLI_INT(thought_budget, -1, 1 << 24, "--reasoning-budget", "N",
+            "maximum number of tokens of a chat's thought, which then ends; 0: no thought; -1 "
+            "(default): no limit"),
+    CLI_TEXT(thought_message, "--reasoning-budget-message", "TEXT",
+             "the last words of a thought that --reasoning-budget ends"),
     CLI_CHOICE(pooling, cli_poolings, "--pooling", "TYPE",
                "of embeddings: default, as the file says, none, mean, cls, last or rank"),
     CLI_INT(norm, -1, 64, "--embd-normalize", "N",

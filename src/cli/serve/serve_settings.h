@@ -40,5 +40,7 @@ struct serve_settings {
     int pooling;       // enum glinfer_pooling, of embeddings; DEFAULT: as the file says
     int64_t norm;      // of embeddings, as --embd-normalize has it
     int reasoning_format;
+    int64_t thought_budget;      // tokens of a thought; -1: no limit
+    const char *thought_message; // its last words at the limit; NULL: none
 };
 enum { SERVE_REASONING_NONE = 2 }; // thoughts are text of the answer, with their marks

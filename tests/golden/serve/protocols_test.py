@@ -8,11 +8,13 @@ MODEL is tests/data/models/tiny-chat.gguf. Names choose tests. Status 77: no dev
 import datetime
 import json
 import math
+import os
 import sys
+import tempfile
 import threading
 import time
 
-from serving import Server, same, start_or_skip, true, try_out
+from serving import Server, same, start_or_skip, true, try_out, write_with_template
 
 GLINFER, MODEL = sys.argv[1:3]
 HI = [{"role": "user", "content": "hi there"}]
@@ -106,6 +108,38 @@ def tells_the_probabilities_of_a_choice(server):
     heat = [math.exp(item["logprob"] / 3) for item in plain[:5]]
     for item, wanted in zip(told[0]["top_probs"], heat):
         true(abs(item["prob"] - wanted / sum(heat)) < 1e-4, "the temperature")
+
+
+def ends_long_thoughts():
+    template = "{% for m in messages %}{{ m.content }}{% endfor %}{% if add_generation_prompt %}<think>{% endif %}"
+    body = {"messages": HI, "max_tokens": 40, "ignore_eos": True, "seed": 3, "temperature": 1}
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "thinks.gguf")
+        write_with_template(MODEL, template, model)
+
+        def ask(server, **fields):
+            answer = server.ask("/v1/chat/completions", **body, **fields)
+            return answer["choices"][0]["message"], answer["usage"]["completion_tokens"], answer["timings"]
+
+        with Server(GLINFER, model, "-np", "2", "--reasoning-budget", "10", "--reasoning-budget-message", " Enough.") as server:
+            free, n, _ = ask(server, reasoning_budget_tokens=1000)
+            same((free["content"], n), ("", 40), "a thought that does not end")
+            for slot in (0, 1):
+                message, n, timings = ask(server, id_slot=slot)
+                thought = message["reasoning_content"]
+                true(thought.endswith(" Enough.") and free["reasoning_content"].startswith(thought.removesuffix(" Enough.")), message)
+                true(message["content"] and n == 40 and timings["predicted_n"] == 40 and timings["prompt_n"] + timings["cache_n"] > 2, message)
+            chunks = [event["choices"][0]["delta"] for event in server.stream("/v1/chat/completions", **body) if event != "[DONE]"]
+            same(["".join(chunk.get(name) or "" for chunk in chunks) for name in ("reasoning_content", "content")], [thought, message["content"]], "streamed")
+            message, _, _ = ask(server, thinking_budget_tokens=0)
+            true("reasoning_content" not in message and message["content"], message)
+            message, _, _ = ask(server, reasoning_budget_tokens=5, reasoning_budget_message=" So.")
+            true(message["reasoning_content"].endswith(" So.") and len(message["reasoning_content"]) < len(thought), message)
+            message, n, _ = ask(server, reasoning_budget_tokens=40)
+            same((n, message["content"]), (40, ""), "a limit that is the answer's")
+            plain = {**body, "reasoning_format": "none"}
+            true("</think>" in server.ask("/v1/chat/completions", **plain)["choices"][0]["message"]["content"], "not told apart")
+            same(server.post("/v1/chat/completions", {**body, "reasoning_budget_tokens": "x"})[0], 400, "no number")
 
 
 def drops_old_tokens_if_told():
@@ -290,7 +324,7 @@ def talks_to_home_assistant():
 SHARED = [describes_itself, counts_what_it_did, tells_of_a_prompt_that_is_too_long, takes_many_inputs, writes_prompts_that_go_round,
           streams_progress_and_timings, takes_prompts_that_are_objects, tells_how_an_answer_was_made, tells_the_probabilities_of_a_choice,
           clamps_what_llama_server_clamps]
-ALONE = [talks_to_home_assistant, drops_old_tokens_if_told, keeps_silent_streams, gives_templates_what_they_ask_for, chats_with_a_base_model]
+ALONE = [ends_long_thoughts, talks_to_home_assistant, drops_old_tokens_if_told, keeps_silent_streams, gives_templates_what_they_ask_for, chats_with_a_base_model]
 
 
 def main():

@@ -109,8 +109,10 @@ static void report_progress(struct serve_answer *answer, uint32_t index, uint32_
     struct serve_choice *choice = &answer->choices[index];
     const double n_prompt = (double)answer->task->jobs[index].prompt.count;
     const double ms = 1e3 * (cli_now() - choice->began);
-    choice->stats.prompt_n = n_done;
-    choice->stats.prompt_ms = n_done > 0 ? ms : 0;
+    if (choice->ids.count == 0) { // more of it may follow a thought that was ended
+        choice->stats.prompt_n = n_done;
+        choice->stats.prompt_ms = n_done > 0 ? ms : 0;
+    }
     if (!answer->task->has_progress || (n_done > 0 && n_done <= choice->n_reported)) {
         return;
     }

@@ -262,12 +262,24 @@ static bool read_reasoning(struct serve_request *request)
     return true;
 }
 
-// Ends a thought that the prompt leaves open if a grammar applies from the first token on: the
-// thought would have to follow the grammar.
-static void close_thought(const struct serve_request *request, struct cli_ids *ids)
+// Returns the maximum number of tokens of a thought, -1: no limit, and sets its last words.
+static int64_t read_budget(struct serve_request *request, const char **message)
+{
+    static const char *const names[] = {"thinking_budget_tokens", "reasoning_budget_tokens"};
+    int64_t budget = -1;
+    for (size_t i = 0; i < 2; i++) {
+        serve_fields_int(&request->fields, names[i], -1, INT32_MAX, &budget);
+    }
+    serve_fields_text(&request->fields, "reasoning_budget_message", message);
+    return budget >= 0 ? budget : request->api->settings->thought_budget;
+}
+
+// Ends a thought that the prompt leaves open if there is no budget for it, or if a grammar applies
+// from the first token on: the thought would have to follow the grammar.
+static void close_thought(const struct serve_request *request, int64_t budget, struct cli_ids *ids)
 {
     const struct glinfer_grammar *grammar = request->task->params.grammar;
-    const bool is_free = !grammar || grammar->n_trigger_words > 0;
+    const bool is_free = budget != 0 && (!grammar || grammar->n_trigger_words > 0);
     const char *end = cli_reasoning_end_of(cli_reasoning_find_open(request->tokenizer, ids));
     char text[32];
     int32_t more[32];
@@ -291,17 +303,23 @@ void serve_chat(const struct serve_api *api, cJSON *body, const struct serve_for
     serve_request_open(&request, api, body, format);
     read_shared(&request);
     const bool has_thoughts = read_reasoning(&request);
+    const char *message = api->settings->thought_message;
+    const int64_t budget = read_budget(&request, &message);
     serve_tools_read(&request.fields, request.tokenizer, request.task, &tools);
     if (!request.fields.is_wrong &&
         serve_read_conversation(&request.fields, request.tokenizer, &tools, &ids, NULL)) {
-        close_thought(&request, &ids);
+        close_thought(&request, budget, &ids);
         add_jobs(&request, NULL, &ids);
     }
     serve_answer_prepare(request.answer);
     for (uint32_t i = 0; i < request.task->n_jobs; i++) {
-        const struct cli_ids *prompt = &request.task->jobs[i].prompt;
-        serve_thoughts_begin(&request.answer->choices[i].thoughts,
-                             cli_reasoning_find_open(request.tokenizer, prompt), has_thoughts);
+        struct serve_job *job = &request.task->jobs[i];
+        const int kind = cli_reasoning_find_open(request.tokenizer, &job->prompt);
+        serve_thoughts_begin(&request.answer->choices[i].thoughts, kind, has_thoughts);
+        if (budget >= 0) {
+            job->budget = (struct serve_budget){.most = budget, .message = message};
+            serve_budget_begin(&job->budget, kind);
+        }
     }
     request.answer->calls = tools.style;
     serve_tools_finish(&tools);

@@ -145,14 +145,30 @@ static void send_token(struct serve_scheduler *s, const struct serve_slot *slot,
     serve_mailbox_send(&slot->job->task->mailbox, &event, token->text, token->probs);
 }
 
+// Turns the stats of what follows a thought that was ended into those of the whole answer.
+static void join_stats(const struct serve_slot *slot, const struct serve_job *job,
+                       struct glinfer_stats *stats)
+{
+    const struct serve_budget *budget = &job->budget;
+    if (budget->is_over) {
+        stats->prompt_n = (uint32_t)job->prompt.count - slot->n_cached;
+        stats->prompt_ms = 1e3 * (budget->first - slot->begin);
+        stats->predicted_n = (uint32_t)budget->n_token;
+        stats->predicted_ms = 1e3 * (cli_now() - budget->first);
+    }
+}
+
 static void end_job(struct serve_scheduler *s, struct serve_slot *slot,
                     const struct glinfer_stats *stats, const struct glinfer_error *err)
 {
     struct serve_job *job = serve_slot_release(&s->slots, slot);
-    count_end(s, slot, stats, err != NULL);
+    struct serve_event event = {.kind = SERVE_EVENT_END, .choice = job->choice};
     if (stats) {
-        struct serve_event event = {.kind = SERVE_EVENT_END, .choice = job->choice};
         event.stats = *stats;
+        join_stats(slot, job, &event.stats);
+    }
+    count_end(s, slot, stats ? &event.stats : NULL, err != NULL);
+    if (stats) {
         serve_mailbox_send(&job->task->mailbox, &event, NULL, NULL);
         serve_task_unref(job->task);
     } else if (err) {
@@ -315,7 +331,12 @@ static void step(struct serve_scheduler *s)
     } else if (event.kind == GLINFER_EVENT_PROMPT) {
         send_progress(s, slot, &event);
     } else if (event.kind == GLINFER_EVENT_TOKEN) {
+        const bool is_long =
+            serve_budget_take(&slot->job->budget, serve_scheduler_tokenizer(s), event.token);
         send_token(s, slot, event.token);
+        if (is_long && !serve_slot_end_thought(slot, serve_scheduler_tokenizer(s), &err)) {
+            note_failure(s, slot, &err);
+        }
     } else {
         end_job(s, slot, event.stats, NULL);
     }

@@ -1,6 +1,7 @@
 #include "cli/serve/schedule/serve_slots.h"
 
 #include "cli/common/cli_io.h"
+#include "cli/common/cli_session.h"
 #include "cli/embed/cli_embedding.h"
 
 #include <assert.h>
@@ -173,6 +174,39 @@ bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct
     slot->job = job;
     slots->n_running++;
     return true;
+}
+
+bool serve_slot_end_thought(struct serve_slot *slot, const struct glinfer_tokenizer *tokenizer,
+                            struct glinfer_error *err)
+{
+    struct serve_job *job = slot->job;
+    struct glinfer_generate_params params = job->task->params;
+    struct cli_bytes text = {0};
+    struct cli_ids ids = {0};
+    const int64_t left = params.n_predict - job->budget.n_token;
+    if (params.n_predict >= 0 && left <= 0) { // it ends by itself
+        return true;
+    }
+    job->budget.is_over = true;
+    serve_budget_end_text(&job->budget, &text);
+    *err = (struct glinfer_error){GLINFER_STATUS_NO_MEMORY, "cannot end a thought: out of memory"};
+    bool is_done = cli_tokenize(tokenizer, &text, GLINFER_TOKENIZE_NO_BOS, &ids);
+    if (is_done) {
+        params.prompt = ids.items;
+        params.n_prompt = ids.count;
+        params.n_predict = params.n_predict < 0 ? -1 : (int32_t)left;
+        params.seed = job->seed;
+        glinfer_end(slot->session); // keeps the tokens that were sent
+        is_done = glinfer_begin(slot->session, &params, err);
+    }
+    const struct serve_event event = {
+        .kind = SERVE_EVENT_TOKEN, .choice = job->choice, .id = -1, .text_size = text.size};
+    if (is_done) {
+        serve_mailbox_send(&job->task->mailbox, &event, text.data, NULL);
+    }
+    cli_bytes_finish(&text);
+    free(ids.items);
+    return is_done;
 }
 
 bool serve_slot_act(struct serve_slot *slot, const struct serve_job *job, struct glinfer_error *err)

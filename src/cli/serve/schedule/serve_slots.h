@@ -41,6 +41,10 @@ struct serve_slot *serve_slots_find(struct serve_slots *slots,
 // sent at once, and the slot stays idle. Fails as glinfer_begin and glinfer_embed do.
 bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct serve_job *job,
                       struct glinfer_error *err);
+// Ends the thought of an answer, whose limit is reached, sends the text that does so, and goes on
+// after it. Fails as glinfer_begin does.
+bool serve_slot_end_thought(struct serve_slot *slot, const struct glinfer_tokenizer *tokenizer,
+                            struct glinfer_error *err);
 // Runs the action of a job and sends its end. Fails as glinfer_session_save and
 // glinfer_session_load do; after a failed restore the slot is empty.
 bool serve_slot_act(struct serve_slot *slot, const struct serve_job *job,

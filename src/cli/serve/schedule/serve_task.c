@@ -44,6 +44,7 @@ void serve_task_unref(struct serve_task *task)
     }
     for (uint32_t i = 0; i < task->n_jobs; i++) {
         free(task->jobs[i].prompt.items);
+        serve_budget_finish(&task->jobs[i].budget);
     }
     free(task->jobs);
     serve_mailbox_finish(&task->mailbox);

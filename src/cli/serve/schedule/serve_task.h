@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/flags/cli_lora.h"
+#include "cli/serve/schedule/serve_budget.h"
 #include "cli/serve/schedule/serve_mailbox.h"
 
 #include <cjson/cJSON.h>
@@ -18,7 +19,8 @@ struct serve_job {
     struct cli_ids prompt;   // all tokens
     const char *text; // of the prompt, borrowed from the body; NULL: the prompt was given as ids
     uint64_t seed;
-    uint32_t n_before; // its place in the queue that was sent last; UINT32_MAX: not sent
+    struct serve_budget budget; // of its thought
+    uint32_t n_before;          // its place in the queue that was sent last; UINT32_MAX: not sent
 };
 
 enum {
