@@ -885,6 +885,7 @@ struct glinfer_stats {
     uint32_t draft_n;                // tokens drafted (glinfer_generate_params.lookup)
     uint32_t draft_n_accepted;       // drafted tokens that were accepted
     uint32_t stop_index;             // WORD: index into glinfer_generate_params.stop; else 0
+    uint32_t draft_batches;          // drafts that were tried, each in one batch
 };
 
 // Processes the prompt and generates an answer. Blocks until the answer ends. Calls on_token for

@@ -179,10 +179,11 @@ static bool serve_command(void *user)
 const struct cli_command cli_serve_command = {
     .name = "serve",
     .usage = "-m MODEL | --speech-model MODEL [--host HOST] [--port N] [flags]",
-    .summary = "Answers over HTTP, as OpenAI's API and llama-server do.",
+    .summary = "Answers over HTTP, as OpenAI's API, llama-server and Ollama do.",
     .text =
-        "Serves a page at /, /v1/chat/completions, /v1/completions, /v1/models, /v1/embeddings,\n"
-        "/v1/rerank, /completion, /embedding, /tokenize, /detokenize, /apply-template, /health,\n"
+        "Serves a page at /, /v1/chat/completions, /v1/responses, /v1/completions, /v1/models,\n"
+        "/v1/embeddings, /v1/rerank, Ollama's /api/chat and others, /completion, /embedding,\n"
+        "/tokenize, /detokenize, /apply-template, /health,\n"
         "/props, /slots, /lora-adapters; with --speech-model /v1/audio/transcriptions, "
         "/v1/audio/translations and\n"
         "/inference, and with --wyoming speech to text for Home Assistant; with --metrics\n"

@@ -170,6 +170,7 @@ void gi_speculation_land(struct gi_answer *answer, const struct gi_landing *land
         return;
     }
     answer->n_submitted = landing->first + n_live;
+    answer->stats.draft_batches++;
     answer->stats.draft_n += own->n_draft;
     answer->stats.draft_n_accepted += n_live - 1;
     gi_lookup_learn_draft(&own->lookup, own->n_draft, n_live - 1, ns);

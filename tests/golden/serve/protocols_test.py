@@ -159,6 +159,8 @@ def describes_itself(server):
     same((params["seed"], params["max_tokens"], props["is_sleeping"], props["endpoint_metrics"], props["modalities"]["video"]),
          (7, -1, False, True, False), "props")
     true("messages" in props["chat_template"] and props["eos_token"] and props["model_ftype"] and "supports_tools" in props["chat_template_caps"], props)
+    listed, = server.get("/v1/models")[2]["models"]
+    same((listed["name"], "completion" in listed["capabilities"]), ("code", True), "as Ollama has it")
     model, = server.get("/v1/models")[2]["data"]
     same((model["id"], model["aliases"], model["tags"]), ("code", ["story", "code"], ["small", "fast"]), "names")
     same([server.get("/v1/models/" + name)[0] for name in ("code", "story", "sto", "")], [200, 200, 404, 404], "a model by each name")
@@ -178,6 +180,7 @@ def counts_what_it_did(server):
     server.ask("/completion", prompt="Once upon", n_predict=8, ignore_eos=True)
     last = read()
     same(last["llamacpp:tokens_predicted_total"] - after["llamacpp:tokens_predicted_total"], 8, "tokens")
+    true("llamacpp:spec_decode_num_drafts_total" in last, "drafts")
     true(last["llamacpp:n_tokens_max"] > 8 and last["glinfer:answers_total"] > 0, last)
     server.wait_idle()
     for slot in server.slots():

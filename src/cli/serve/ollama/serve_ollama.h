@@ -1,4 +1,4 @@
-// Checks that the requests of Ollama's API share.
+// A check and a description that the requests of Ollama's API share.
 #pragma once
 
 #include "cli/serve/api/serve_api.h"
@@ -7,3 +7,5 @@
 // otherwise replies with Ollama's error.
 bool serve_ollama_check_model(const struct serve_api *api, const cJSON *body,
                               struct serve_reply *reply);
+// Appends the language model as /api/tags has it, if there is one, and returns it.
+cJSON *serve_ollama_add_model(const struct serve_api *api, cJSON *list);

@@ -38,52 +38,6 @@ static void add_time(cJSON *json, const char *name, int64_t seconds)
     cJSON_AddStringToObject(json, name, text);
 }
 
-// Returns an object with a list of the model, if there is one.
-static cJSON *list_model(const struct serve_api *api, cJSON **model)
-{
-    const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
-    cJSON *json = cJSON_CreateObject();
-    cJSON *list = cJSON_AddArrayToObject(json, "models");
-    *model = api->model_name ? cli_json_append(list) : NULL;
-    if (*model) {
-        cJSON_AddStringToObject(*model, "name", api->model_name);
-        cJSON_AddStringToObject(*model, "model", api->model_name);
-        cli_json_add_u64(*model, "size", info->file_size);
-        cJSON_AddStringToObject(*model, "digest", "");
-        add_details(info, *model);
-    }
-    return json;
-}
-
-void serve_handle_ollama_tags(const struct serve_api *api, struct serve_reply *reply)
-{
-    cJSON *model, *json = list_model(api, &model);
-    if (model) {
-        add_time(model, "modified_at", api->started);
-    }
-    serve_reply_json(reply, 200, json);
-}
-
-void serve_handle_ollama_ps(const struct serve_api *api, struct serve_reply *reply)
-{
-    enum { FOREVER = 100 * 365 * 24 };
-    const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
-    cJSON *model, *json = list_model(api, &model);
-    if (model) {
-        add_time(model, "expires_at", api->started + FOREVER * (int64_t)3600);
-        cli_json_add_u64(model, "size_vram", info->weights + info->kv_cache + info->scratch);
-        cJSON_AddNumberToObject(model, "context_length", info->n_ctx);
-    }
-    serve_reply_json(reply, 200, json);
-}
-
-static void add_number(cJSON *json, const char *family, const char *name, double value)
-{
-    char key[128];
-    snprintf(key, sizeof(key), "%s.%s", family, name);
-    cJSON_AddNumberToObject(json, key, value);
-}
-
 static void add_capabilities(const struct glinfer_model_info *info, const char *template,
                              cJSON *json)
 {
@@ -102,6 +56,53 @@ static void add_capabilities(const struct glinfer_model_info *info, const char *
             cJSON_AddItemToArray(list, cJSON_CreateString(all[i].name));
         }
     }
+}
+
+cJSON *serve_ollama_add_model(const struct serve_api *api, cJSON *list)
+{
+    const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
+    const char *source = glinfer_chat_template_text(serve_scheduler_tokenizer(api->scheduler));
+    cJSON *model = api->model_name ? cli_json_append(list) : NULL;
+    if (model) {
+        cJSON_AddStringToObject(model, "name", api->model_name);
+        cJSON_AddStringToObject(model, "model", api->model_name);
+        cli_json_add_u64(model, "size", info->file_size);
+        cJSON_AddStringToObject(model, "digest", "");
+        add_details(info, model);
+        add_capabilities(info, source ? source : "", model);
+    }
+    return model;
+}
+
+void serve_handle_ollama_tags(const struct serve_api *api, struct serve_reply *reply)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON *model = serve_ollama_add_model(api, cJSON_AddArrayToObject(json, "models"));
+    if (model) {
+        add_time(model, "modified_at", api->started);
+    }
+    serve_reply_json(reply, 200, json);
+}
+
+void serve_handle_ollama_ps(const struct serve_api *api, struct serve_reply *reply)
+{
+    enum { FOREVER = 100 * 365 * 24 };
+    const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
+    cJSON *json = cJSON_CreateObject();
+    cJSON *model = serve_ollama_add_model(api, cJSON_AddArrayToObject(json, "models"));
+    if (model) {
+        add_time(model, "expires_at", api->started + FOREVER * (int64_t)3600);
+        cli_json_add_u64(model, "size_vram", info->weights + info->kv_cache + info->scratch);
+        cJSON_AddNumberToObject(model, "context_length", info->n_ctx);
+    }
+    serve_reply_json(reply, 200, json);
+}
+
+static void add_number(cJSON *json, const char *family, const char *name, double value)
+{
+    char key[128];
+    snprintf(key, sizeof(key), "%s.%s", family, name);
+    cJSON_AddNumberToObject(json, key, value);
 }
 
 void serve_handle_ollama_show(const struct serve_api *api, cJSON *body, struct serve_reply *reply)

@@ -98,6 +98,7 @@ static void count_end(struct serve_scheduler *s, const struct serve_slot *slot,
         counts->n_predicted += stats->predicted_n;
         counts->predicted_ms += stats->predicted_ms;
         counts->n_done++;
+        counts->n_drafts += stats->draft_batches;
         counts->n_drafted += stats->draft_n;
         counts->n_accepted += stats->draft_n_accepted;
         counts->n_tokens_max =

@@ -32,7 +32,7 @@ struct serve_counts {
     uint64_t n_busy;                          // sum of the busy slots at each of them
     double answer_ms;                         // moving mean of the time of an answer
     uint32_t n_tokens_max;                    // largest number in a context
-    uint64_t n_drafted, n_accepted;           // tokens of drafts
+    uint64_t n_drafts, n_drafted, n_accepted; // drafts, and their tokens
 };
 
 struct serve_snapshot {

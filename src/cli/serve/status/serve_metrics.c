@@ -27,6 +27,7 @@ void serve_handle_metrics(const struct serve_api *api, struct serve_reply *reply
          "Steps: tokens, of unfinished answers too, and texts of embeddings.", (double)n->n_steps},
         {true, "llamacpp:n_tokens_max", "Most tokens that an answer and its prompt had.",
          n->n_tokens_max},
+        {true, "llamacpp:spec_decode_num_drafts_total", "Drafts tried.", (double)n->n_drafts},
         {true, "llamacpp:spec_decode_num_draft_tokens_total", "Tokens drafted.",
          (double)n->n_drafted},
         {true, "llamacpp:spec_decode_num_accepted_tokens_total", "Drafted tokens accepted.",

@@ -3,6 +3,7 @@
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_sampling.h"
 #include "cli/serve/api/serve_tools.h"
+#include "cli/serve/ollama/serve_ollama.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,7 @@ void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
     if (api->speech_name) {
         fill_head(api, api->speech_name, cli_json_append(list));
     }
+    serve_ollama_add_model(api, cJSON_AddArrayToObject(json, "models")); // for its clients
     serve_reply_json(reply, 200, json);
 }
 
