@@ -33,6 +33,8 @@
     X(IQ4_XS, iq4_xs, iq, 23, 256, 136)                                                            \
     X(MXFP4, mxfp4, basic, 39, 32, 17)                                                             \
     X(NVFP4, nvfp4, basic, 40, 64, 36)                                                             \
+    X(Q1_0, q1_0, basic, 41, 128, 18)                                                              \
+    X(Q2_0, q2_0, basic, 42, 64, 18)                                                               \
     X(Q8_M, q8_m, basic, 60, 32, 36)                                                               \
     X(TQ1_0, tq1_0, k, 34, 256, 54)                                                                \
     X(TQ2_0, tq2_0, k, 35, 256, 66)
@@ -45,8 +47,7 @@
     X(I16, i16, none, 25, 1, 2)                                                                    \
     X(I32, i32, none, 26, 1, 4)                                                                    \
     X(I64, i64, none, 27, 1, 8)                                                                    \
-    X(F64, f64, none, 28, 1, 8)                                                                    \
-    X(Q1_0, q1_0, none, 41, 128, 18)
+    X(F64, f64, none, 28, 1, 8)
 
 enum gi_ggml_type {
 #define GI_GGML_TYPE_ENUM(name, text, folder, number, block, bytes) GI_GGML_TYPE_##name = (number),

@@ -36,6 +36,8 @@ static const struct {
     {GI_GGML_TYPE_IQ4_NL, {{0, HALF}}},
     {GI_GGML_TYPE_IQ4_XS, {{0, HALF}}},
     {GI_GGML_TYPE_MXFP4, {{0, 0x00FF}}}, // a byte that is an exponent
+    {GI_GGML_TYPE_Q1_0, {{0, HALF}}},
+    {GI_GGML_TYPE_Q2_0, {{0, HALF}}},
     {GI_GGML_TYPE_Q8_M, {{0, HALF}, {2, HALF}}},
     {GI_GGML_TYPE_TQ1_0, {{52, HALF}}},
     {GI_GGML_TYPE_TQ2_0, {{64, HALF}}},

@@ -47,7 +47,7 @@ struct gi_quant {
     bool is_wide;    // the unpacker keeps two planes of a block, and two scales of 16 weights
     bool has_words;  // the unpacker gives weights in pairs of halves (QUANT_WORDS of quant.glsl)
     // Dequantises the 32 elements of a part of one of the type's own blocks, which has one part,
-    // two or eight; the only element of a block of one.
+    // two, four or eight; the only element of a block of one.
     void (*dequantize)(const uint8_t *block, size_t part, float *dst);
     // Repacks the n elements of one row at src into quads and scale words, one after another. n is
     // at most the size of the larger group, and less at the end of a row. Both outputs are zero

@@ -15,6 +15,8 @@ import tempfile
 import numpy as np
 from gguf import GGUFReader, GGUFValueType, GGUFWriter, quants
 
+import random_blocks  # noqa: F401: adds types
+
 WRITTEN_ANEW = ("general.architecture", "general.alignment", "general.file_type")
 
 

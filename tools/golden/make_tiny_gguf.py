@@ -23,7 +23,7 @@ FILE_TYPES = {  # general.file_type of a file that is mostly of the type
     "f32": 0, "f16": 1, "bf16": 32, "q4_0": 2, "q4_1": 3, "q5_0": 8, "q5_1": 9, "q8_0": 7,
     "q2_k": 10, "q3_k": 12, "q4_k": 15, "q5_k": 17, "q6_k": 18, "iq4_nl": 25, "iq4_xs": 30,
     "mxfp4": 38, "tq1_0": 36, "tq2_0": 37, "iq1_s": 24, "iq1_m": 31, "iq2_xxs": 19, "iq2_xs": 20,
-    "iq2_s": 28, "iq3_xxs": 23, "iq3_s": 26, "nvfp4": 39,
+    "iq2_s": 28, "iq3_xxs": 23, "iq3_s": 26, "nvfp4": 39, "q1_0": 40, "q2_0": 41,
 }
 TYPES = {name: GGMLQuantizationType[name.upper()] for name in FILE_TYPES}
 GROUPS = {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tests/unit/data/quants.golden and quantize.golden, as PyPI gguf dequantises and quantises.
+"""Writes tests/unit/data/quants.golden and quantize.golden, as PyPI gguf dequantises and quantises, and llama.cpp
+dequantises types that gguf lacks (PyPI xllamacpp).
 
     quant_golden.py QUANTS.golden QUANTIZE.golden
 
@@ -17,7 +18,7 @@ import numpy as np
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, quants
 
 from make_tiny_gguf import FILE_TYPES
-from random_blocks import SCALES
+from random_blocks import Q1_0, Q2_0, SCALES, llama_dequantize
 
 
 def row_of(name, kind):
@@ -77,7 +78,7 @@ def main():
             else:
                 kind = GGMLQuantizationType[name.upper()]
                 row = row_of(name, kind)
-                weights = quants.dequantize(row, kind)
+                weights = llama_dequantize(kind, row) if kind in (Q1_0, Q2_0) else quants.dequantize(row, kind)
             weights = weights.astype(np.float32).reshape(-1).view(np.uint32)
             out.write(f"type {name}\nbytes {row.tobytes().hex()}\n")
             out.write("weights " + " ".join(f"{w:08x}" for w in weights) + "\n")

@@ -1,8 +1,61 @@
 """Random weights of any GGUF type, for types that PyPI gguf reads and does not write: quants are random
-bits, scales are set. The weights spread evenly over what the type can say."""
+bits, scales are set. The weights spread evenly over what the type can say.
+
+Importing this module also adds Q1_0 and Q2_0 to PyPI gguf 0.19, which knows the name of the first alone, by the formulas
+of the heads of src/quant/basic. llama_dequantize is llama.cpp's own function, from PyPI xllamacpp."""
+
+import ctypes
+import pathlib
 
 import numpy as np
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType as T, quants
+
+
+def add_type(name, number, sizes):
+    """The type of that name, which becomes one of gguf's."""
+    if name not in T.__members__:
+        kind = int.__new__(T, number)
+        kind._name_, kind._value_ = name, number
+        T._member_map_[name] = T._value2member_map_[number] = kind
+    GGML_QUANT_SIZES[T[name]] = sizes
+    return T[name]
+
+
+Q1_0 = add_type("Q1_0", 41, (128, 18))
+Q2_0 = add_type("Q2_0", 42, (64, 18))
+
+
+def fields(blocks, bits):
+    """f16 d of blocks, and the numbers of some bits that follow it, the first ones low."""
+    places = np.arange(0, 8, bits, dtype=np.uint8)
+    numbers = blocks[:, 2:, None] >> places & np.uint8((1 << bits) - 1)
+    return blocks[:, :2].copy().view(np.float16).astype(np.float32), numbers.reshape(len(blocks), -1).astype(np.float32)
+
+
+class Bits(quants.__dict__["__Quant"], qtype=Q1_0):
+    @classmethod
+    def dequantize_blocks(cls, blocks):
+        d, bits = fields(blocks, 1)
+        return d * (2 * bits - 1)
+
+
+class Pairs(quants.__dict__["__Quant"], qtype=Q2_0):
+    @classmethod
+    def dequantize_blocks(cls, blocks):
+        d, numbers = fields(blocks, 2)
+        return d * (numbers - 1)
+
+
+def llama_dequantize(kind, row):
+    import xllamacpp  # heavy, and only for this
+
+    library = ctypes.CDLL(next(pathlib.Path(xllamacpp.__file__).parent.glob("*.so")))
+    block, size = GGML_QUANT_SIZES[kind]
+    weights = np.empty(row.size // size * block, np.float32)
+    getattr(library, f"dequantize_row_{kind.name.lower()}")(
+        row.ctypes.data_as(ctypes.c_void_p), weights.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(weights.size))
+    return weights
+
 
 # Offset of the f16 scale in a block, and of the f16 minimum with what it is relative to the scale.
 SCALES = {
@@ -18,6 +71,8 @@ SCALES = {
     T.Q6_K: (208, None),
     T.IQ4_NL: (0, None),
     T.IQ4_XS: (0, None),
+    Q1_0: (0, None),
+    Q2_0: (0, None),
     T.TQ1_0: (52, None),
     T.TQ2_0: (64, None),
     T.IQ2_XXS: (0, None),

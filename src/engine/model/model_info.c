@@ -85,6 +85,7 @@ static const struct {
     {30, "IQ4_XS", GI_GGML_TYPE_IQ4_XS}, {31, "IQ1_M", GI_GGML_TYPE_IQ1_M},
     {36, "TQ1_0", GI_GGML_TYPE_TQ1_0},   {37, "TQ2_0", GI_GGML_TYPE_TQ2_0},
     {38, "MXFP4", GI_GGML_TYPE_MXFP4},   {39, "NVFP4", GI_GGML_TYPE_NVFP4},
+    {40, "Q1_0", GI_GGML_TYPE_Q1_0},     {41, "Q2_0", GI_GGML_TYPE_Q2_0},
 };
 
 static bool has_type(const struct gi_gguf *gguf, enum gi_ggml_type type)
