@@ -74,6 +74,8 @@ void gemv_walk(uvec2 tiles[PAIRS], uint row, uint slice, out vec2 y[PAIRS])
     }
 }
 
+#elif DOT && QUANT_FOUR
+#include "gemv/gemv_fours.glsl"
 #elif DOT && QUANT_SPLIT
 
 #define N_ROW (2 * PAIRS)

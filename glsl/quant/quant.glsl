@@ -11,6 +11,8 @@
 // Types that say QUANT_SPLIT 1 also give a block eight weights at a time where DOT asks for it:
 // quant/dot.glsl.
 //
+// Types that say QUANT_FOUR 1 give four blocks at a time there: gemv/gemv_fours.glsl.
+//
 // Types that say QUANT_BY_QUADS 1 take more registers by whole blocks than Mali G has, and go by
 // quads in its form of the GEMV.
 //
@@ -188,6 +190,9 @@ void quant_unpack(QuantBlock w, out vec4 v[8])
 
 #ifndef QUANT_SPLIT
 #define QUANT_SPLIT 0
+#endif
+#ifndef QUANT_FOUR
+#define QUANT_FOUR 0
 #endif
 #ifndef QUANT_BY_QUADS
 #define QUANT_BY_QUADS 0

@@ -44,6 +44,7 @@ struct gi_quant {
     uint32_t table_words;
     bool has_f16;    // the unpacker takes products in f16 (glsl/quant/half_dot.glsl)
     bool has_eights; // the unpacker gives eight weights at a time (QUANT_SPLIT of quant.glsl)
+    bool has_fours;  // and four blocks at a time (QUANT_FOUR)
     bool is_wide;    // the unpacker keeps two planes of a block, and two scales of 16 weights
     bool has_words;  // the unpacker gives weights in pairs of halves (QUANT_WORDS of quant.glsl)
     // Dequantises the 32 elements of a part of one of the type's own blocks, which has one part,

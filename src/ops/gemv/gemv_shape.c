@@ -65,11 +65,22 @@ static uint32_t partials_size(const struct gi_gpu *gpu, const struct gi_gemv_sha
     return shape->wg_size * 12 + (is_shuffled ? 0 : shape->wg_size * 8 + 1536);
 }
 
-// Returns the bytes of partial sums and codes, and of glsl/gemv/gemv_sums.glsl and lib/reduce.glsl.
-static uint32_t shared_size(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape)
+#define TABLES_SIZE 4096 // of glsl/gemv/gemv_fours.glsl
+
+// Returns true if the form of types of one bit for V3D is asked for, whose tables are of all of k.
+static bool has_tables(const struct gi_gemv_shape *shape, const struct gi_quant *quant)
+{
+    return quant->has_fours && shape->form == GI_GEMV_FORM_HALVES;
+}
+
+// Returns the bytes of partial sums and codes, of tables, and of glsl/gemv/gemv_sums.glsl and
+// lib/reduce.glsl.
+static uint32_t shared_size(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape,
+                            const struct gi_quant *quant)
 {
     const uint32_t sums = gi_gemv_slices(shape) > 1 ? 8 * shape->pairs : 0;
-    const uint32_t rows = shape->wg_size * (sums + 8) + 8 * gi_gemv_group_pairs(shape) * 4;
+    const uint32_t rows = shape->wg_size * (sums + 8) + 8 * gi_gemv_group_pairs(shape) * 4 +
+                          (has_tables(shape, quant) ? TABLES_SIZE : 0);
     return gi_gemv_is_split(shape) ? partials_size(gpu, shape) + CODES_SIZE : rows;
 }
 
@@ -115,7 +126,8 @@ static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recor
     return is_sound(shape) && has_room(shape, first, part->quant) &&
            (first != GI_PROGRAM_GEMV_POST_SPLIT || !gi_gemv_has_dot(shape)) &&
            shape->wg_size <= limits->max_invocations &&
-           shared_size(gpu, shape) <= limits->max_shared_size &&
+           shared_size(gpu, shape, part->quant) <= limits->max_shared_size &&
+           (!has_tables(shape, part->quant) || gi_gemv_slices(shape) == 1) &&
            !gi_quarantine_find(gpu, gi_gemv_program(gpu, first, shape, type), type) &&
            (shape->form != GI_GEMV_FORM_HALVES || !limits->flushes_half_denormals) &&
            (shape->form != GI_GEMV_FORM_F16 || is_f16_possible(shape, recorder, part, n_block)) &&
@@ -127,6 +139,9 @@ static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recor
 uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, const struct gi_quant *quant,
                         uint32_t n_block)
 {
+    if (quant->has_fours) {
+        return 4;
+    }
     const bool is_wide = (shape->form == GI_GEMV_FORM_BYTES && shape->pairs == 1 &&
                           (gi_gemv_slices(shape) == 1 || quant->has_f16)) ||
                          shape->form == GI_GEMV_FORM_TEXBITS;

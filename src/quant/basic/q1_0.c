@@ -6,6 +6,7 @@
 //          f16
 #include "quant/quant_table.h"
 
+#define BLOCK_SIZE  128
 #define BLOCK_BYTES 18
 
 static void dequantize(const uint8_t *block, size_t part, float *dst)
@@ -17,25 +18,23 @@ static void dequantize(const uint8_t *block, size_t part, float *dst)
     }
 }
 
-// Returns 32 bits as nibbles would lie (quant.h), bit 0 of a nibble from the first eight elements,
-// bit 1 from the next.
-static uint32_t pack_bits(uint32_t bits)
+// Packs 16 chunks of eight elements: bit p + 16 h of word i is of element 4 h + i of chunk p.
+static void pack_chunks(const uint8_t bits[16], uint32_t words[4])
 {
-    struct gi_quants quants = {{0}};
-    uint32_t words[4];
-    gi_add_bits(bits, 0, &quants);
-    gi_pack_nibbles(&quants, words);
-    return words[0] | words[1] << 1 | words[2] << 2 | words[3] << 3;
+    for (size_t p = 0; p < 16; p++) {
+        for (size_t i = 0; i < 8; i++) {
+            words[i % 4] |= (uint32_t)(bits[p] >> i & 1) << (p + i / 4 * 16);
+        }
+    }
 }
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
 {
-    for (size_t b = 0; b < n / GI_QUANT_BLOCK; b++) {
-        const uint8_t *block = src + b / 4 * BLOCK_BYTES;
-        quads[b / 4][b % 4] = pack_bits(gi_load_u32(block + 2 + b % 4 * 4));
-        words[0] |= b % 4 == 0 ? (uint32_t)gi_load_u16(block) << 4 * b : 0;
+    for (size_t i = 0; i < n / BLOCK_SIZE; i++, src += BLOCK_BYTES) {
+        pack_chunks(src + 2, quads[i]);
+        words[0] |= (uint32_t)gi_load_u16(src) << 16 * i;
     }
 }
 
 GI_QUANT(Q1_0, q1_0, repack_group, .quad_blocks = 4, .n_quad = 1, .scale_blocks = 8,
-         .scale_words = 1);
+         .scale_words = 1, .has_f16 = true, .has_fours = true);
