@@ -40,6 +40,8 @@ struct gi_quant {
     uint32_t n_quad;       // uvec4 a row and group of quad_blocks
     uint32_t scale_blocks; // blocks of 32 that share scale words; 0: the type has no scales
     uint32_t scale_words;  // uints a row and group of scale_blocks
+    uint32_t factor_word;  // scale word of a group that is a float by which weights are multiplied,
+                           // which gi_quant_set_factor sets; 0: the type has none
     const uint32_t *table; // words before the scales; NULL: none
     uint32_t table_words;
     bool has_f16;    // the unpacker takes products in f16 (glsl/quant/half_dot.glsl)
@@ -77,8 +79,13 @@ uint64_t gi_quant_scales_size(const struct gi_quant *quant, uint64_t n_rows, uin
 // Repacks one tile. rows[i] is the file's row for GPU row i, NULL for a row of zeros.
 //   quads   gi_quant_quads_size(quant, 8, n_cols) bytes
 //   scales  gi_quant_scales_size(quant, 8, n_cols) bytes; may be NULL if there are none
+// Leaves factors at 0.
 void gi_quant_repack_tile(const struct gi_quant *quant, const void *const rows[GI_TILE_ROWS],
                           size_t n_cols, uint32_t *quads, uint32_t *scales);
+
+// Sets the factor of all weights of a row of a repacked tile, of a type with factor_word.
+void gi_quant_set_factor(const struct gi_quant *quant, size_t row, size_t n_cols, float factor,
+                         uint32_t *scales);
 
 float gi_half_to_float(uint16_t half);
 float gi_bf16_to_float(uint16_t value);

@@ -55,3 +55,14 @@ void gi_quant_repack_tile(const struct gi_quant *quant, const void *const rows[G
         scales = scales ? scales + n_word * GI_TILE_ROWS : NULL;
     }
 }
+
+void gi_quant_set_factor(const struct gi_quant *quant, size_t row, size_t n_cols, float factor,
+                         uint32_t *scales)
+{
+    const size_t n_group = gi_divide_up(gi_divide_up(n_cols, GI_QUANT_BLOCK), quant->scale_blocks);
+    assert(quant->factor_word > 0);
+    for (size_t i = 0; i < n_group; i++) {
+        const size_t word = i * quant->scale_words + quant->factor_word;
+        memcpy(scales + word * GI_TILE_ROWS + row, &factor, sizeof(factor));
+    }
+}

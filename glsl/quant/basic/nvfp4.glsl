@@ -1,5 +1,6 @@
 // NVFP4: weight = s / 2 * code of a nibble, twice the values of E2M1, a scale s in E4M3 for 16. One
-// quad a row and block. Scale word: s of two blocks, a byte each, the first low.
+// quad a row and block. Scale words, five for eight blocks: s of two blocks each, a byte each, the
+// first low, and a float that multiplies the matrix.
 struct QuantBlock {
     LateQuad quad;
     vec2 d; // of the first 16 weights and of the last
@@ -19,9 +20,10 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
     QuantBlock w;
     w.quad = late_quad(quant_index(tile, block, n_block, 1u, row));
-    uint word = aux_at(quant_index(tile, block / 2u, (n_block + 1u) / 2u, 1u, row));
-    word >>= (block & 1u) * 16u;
-    w.d = vec2(half_of_e4m3(word), half_of_e4m3(word >> 8u));
+    uint at = quant_index(tile, block / 8u, (n_block + 7u) / 8u, 5u, row);
+    uint word = aux_at(at + (block / 2u & 3u) * TILE_ROWS) >> ((block & 1u) * 16u);
+    float factor = uintBitsToFloat(aux_at(at + 4u * TILE_ROWS));
+    w.d = factor * vec2(half_of_e4m3(word), half_of_e4m3(word >> 8u));
     return w;
 }
 

@@ -61,7 +61,7 @@ static bool is_known(const struct gi_weight_samples *samples, const struct gi_we
 
 static bool read_rows(struct gi_weight_sample *sample, const struct gi_model_plan *plan,
                       const struct gi_plan_weight *weight, const struct gi_weight_part *part,
-                      struct glinfer_error *err)
+                      float *const factors[GI_MAX_SOURCES], struct glinfer_error *err)
 {
     const size_t size = sample->row_size;
     bool ok = true;
@@ -71,6 +71,7 @@ static bool read_rows(struct gi_weight_sample *sample, const struct gi_model_pla
         sample->is_there[i] = gi_plan_weight_row(plan, weight, part, row, &source, &source_row);
         if (sample->is_there[i]) {
             const struct gi_gguf_tensor *tensor = weight->sources[source].tensor;
+            sample->factors[i] = gi_plan_factor(weight, factors, source, source_row);
             const uint64_t whole = tensor->size / (tensor->dims[1] * tensor->dims[2]);
             const uint64_t begin = source_row * whole + gi_plan_row_offset(plan, weight, part, row);
             uint8_t *out = sample->rows + i * size;
@@ -84,7 +85,7 @@ static bool read_rows(struct gi_weight_sample *sample, const struct gi_model_pla
 
 bool gi_weight_samples_keep(struct gi_weight_samples *samples, const struct gi_model_plan *plan,
                             uint32_t index, const struct gi_weight_part *part,
-                            struct glinfer_error *err)
+                            float *const factors[GI_MAX_SOURCES], struct glinfer_error *err)
 {
     const struct gi_plan_weight *weight = &plan->weights[index];
     const struct gi_gguf_tensor *tensor = weight->sources[0].tensor;
@@ -107,7 +108,7 @@ bool gi_weight_samples_keep(struct gi_weight_samples *samples, const struct gi_m
                  (has_experts ? gi_plan_expert_rows(weight) : part->n_rows) / GI_TILE_ROWS);
     sample.rows = gi_array_zeroed((size_t)sample.n_tiles * GI_TILE_ROWS, sample.row_size,
                                   "rows for the self-test", err);
-    if (!sample.rows || !read_rows(&sample, plan, weight, part, err) ||
+    if (!sample.rows || !read_rows(&sample, plan, weight, part, factors, err) ||
         !GI_ARRAY_PUSH(samples, "rows for the self-test", err, sample)) {
         free(sample.rows);
         return false;
@@ -133,6 +134,7 @@ bool gi_weight_samples_add(struct gi_weight_samples *samples, const struct gi_we
         const size_t row = sample.tiles[i / GI_TILE_ROWS] * GI_TILE_ROWS + i % GI_TILE_ROWS;
         memcpy(sample.rows + i * sample.row_size, rows + row * n_cols, sample.row_size);
         sample.is_there[i] = true;
+        sample.factors[i] = 1;
     }
     if (!sample.rows || !GI_ARRAY_PUSH(samples, "rows for the self-test", err, sample)) {
         free(sample.rows);
@@ -171,6 +173,9 @@ bool gi_weight_sample_row(const struct gi_weight_sample *sample, uint32_t row, f
             if (sample->is_there[at]) {
                 gi_quant_dequantize_row(sample->quant, sample->rows + at * sample->row_size,
                                         sample->n_cols, values);
+                for (uint32_t j = 0; j < sample->n_cols; j++) {
+                    values[j] *= sample->factors[at];
+                }
             }
             return true;
         }

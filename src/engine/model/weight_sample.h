@@ -17,6 +17,7 @@ struct gi_weight_sample {
     size_t row_size;                               // bytes in the file
     uint8_t *rows;                                 // (n_tiles, GI_TILE_ROWS, row_size)
     bool is_there[GI_SAMPLE_TILES * GI_TILE_ROWS]; // false: padding
+    float factors[GI_SAMPLE_TILES * GI_TILE_ROWS]; // that multiply rows
 };
 
 struct gi_weight_samples {
@@ -26,10 +27,10 @@ struct gi_weight_samples {
 
 // Keeps rows of a part of weight `index` of the plan, if it is one of the first two of its kind or
 // the last.
-// part has its ranges on the GPU. Fails with IO, NO_MEMORY.
+// part has its ranges on the GPU, factors are those of gi_plan_factor. Fails with IO, NO_MEMORY.
 bool gi_weight_samples_keep(struct gi_weight_samples *samples, const struct gi_model_plan *plan,
                             uint32_t index, const struct gi_weight_part *part,
-                            struct glinfer_error *err);
+                            float *const factors[GI_MAX_SOURCES], struct glinfer_error *err);
 // Keeps rows of a part whose rows in f16, (part->n_rows, n_cols), are in memory. Fails with
 // NO_MEMORY.
 bool gi_weight_samples_add(struct gi_weight_samples *samples, const struct gi_weight_part *part,

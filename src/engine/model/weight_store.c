@@ -35,7 +35,8 @@ struct chunk {
     size_t quads_size, scales_size;      // bytes of a tile
     struct gi_range quads_to, scales_to; // of the first
     struct row_range rows[GI_MAX_SOURCES];
-    atomic_bool is_faulty;      // a row has weights that are not finite
+    float *const *factors; // of the matrices of each source; NULL: 1. Borrowed from load_weight
+    atomic_bool is_faulty; // a row has weights that are not finite
     struct chunk_memory memory; // owned
 };
 
@@ -169,12 +170,15 @@ static void repack_tile(void *user, uint32_t item)
     struct chunk *chunk = user;
     const struct gi_plan_weight *weight = chunk->weight;
     const void *rows[GI_TILE_ROWS] = {NULL};
+    float factors[GI_TILE_ROWS];
     const uint32_t first = (chunk->first + item) * GI_TILE_ROWS;
     for (uint32_t i = 0; i < GI_TILE_ROWS; i++) {
         uint32_t source, row;
+        factors[i] = 1;
         if (!gi_plan_weight_row(chunk->plan, weight, chunk->part, first + i, &source, &row)) {
             continue;
         }
+        factors[i] = gi_plan_factor(weight, chunk->factors, source, row);
         assert(weight->sources[source].tensor->type->type == chunk->part->quant->type);
         const struct row_range *range = &chunk->rows[source];
         rows[i] = chunk->memory.rows + range->at +
@@ -187,6 +191,10 @@ static void repack_tile(void *user, uint32_t item)
     gi_quant_repack_tile(chunk->part->quant, rows, weight->weight.n_cols,
                          chunk->memory.quads + item * (chunk->quads_size / 4),
                          chunk->memory.scales + item * (chunk->scales_size / 4));
+    for (uint32_t i = 0; i < GI_TILE_ROWS && chunk->part->quant->factor_word > 0; i++) {
+        gi_quant_set_factor(chunk->part->quant, i, weight->weight.n_cols, factors[i],
+                            chunk->memory.scales + item * (chunk->scales_size / 4));
+    }
 }
 
 static bool grow_chunk(struct chunk *chunk, struct glinfer_error *err)
@@ -266,17 +274,18 @@ static bool end_chunks(struct loader *loader)
 }
 
 static bool load_tiles(struct loader *loader, const struct gi_plan_weight *weight,
-                       const struct gi_weight_part *part, struct gi_range quads,
-                       struct gi_range aux)
+                       const struct gi_weight_part *part, float *const factors[GI_MAX_SOURCES])
 {
+    const struct gi_range aux = part->aux;
     const size_t n_cols = weight->weight.n_cols;
     struct chunk chunk = {
         .plan = loader->plan,
         .weight = weight,
         .part = part,
+        .factors = factors,
         .quads_size = gi_quant_quads_size(part->quant, GI_TILE_ROWS, n_cols),
         .scales_size = gi_quant_scales_size(part->quant, GI_TILE_ROWS, n_cols),
-        .quads_to = quads,
+        .quads_to = part->quads,
         .scales_to = aux,
     };
     const size_t table_size = part->quant->table ? part->quant->table_words * sizeof(uint32_t) : 0;
@@ -341,35 +350,65 @@ static bool load_scale(struct loader *loader, const struct gi_plan_weight *weigh
             write_range(loader, &aux, &value, sizeof(value)));
 }
 
+// Reads the numbers by which the matrices of each source are multiplied. The caller frees them.
+static bool read_factors(struct loader *loader, const struct gi_plan_weight *weight,
+                         float *factors[GI_MAX_SOURCES])
+{
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < weight->n_sources; i++) {
+        const struct gi_gguf_tensor *tensor = weight->sources[i].factor;
+        if (tensor) {
+            factors[i] = gi_array_zeroed(tensor->dims[0], sizeof(float), weight->name, loader->err);
+            ok = factors[i] && gi_read_vector(loader->plan->gguf, tensor, tensor->dims[0],
+                                              factors[i], loader->err);
+        }
+    }
+    return ok;
+}
+
+static bool load_part(struct loader *loader, struct gi_weight_store *store, uint32_t index,
+                      const struct gi_weight_part *part, float *const factors[GI_MAX_SOURCES])
+{
+    const struct gi_plan_weight *weight = &loader->plan->weights[index];
+    const struct gi_gguf_tensor *biases[GI_MAX_SOURCES] = {NULL};
+    const struct gi_gguf_tensor *gammas[GI_MAX_SOURCES] = {weight->gamma};
+    const struct gi_gguf_tensor *posts[GI_MAX_SOURCES] = {weight->post};
+    for (uint32_t i = 0; i < weight->n_sources; i++) {
+        biases[i] = weight->sources[i].bias;
+    }
+    return load_tiles(loader, weight, part, factors) &&
+           load_vector(loader, weight, part, part->aux, part->bias, biases) &&
+           gi_adapter_load_b(loader->gpu, loader->plan, weight, part, loader->err) &&
+           load_vector(loader, weight, part, part->aux, part->gamma, gammas) &&
+           load_vector(loader, weight, part, part->aux, part->post, posts) &&
+           load_scale(loader, weight, part) &&
+           gi_weight_samples_keep(&store->samples, loader->plan, index, part, factors, loader->err);
+}
+
 static bool load_weight(struct loader *loader, struct gi_weight_store *store, uint32_t index)
 {
     const struct gi_plan_weight *weight = &loader->plan->weights[index];
     const struct gi_weight *target = &store->weights[index];
-    const struct gi_gguf_tensor *biases[GI_MAX_SOURCES] = {NULL};
-    const struct gi_gguf_tensor *gammas[GI_MAX_SOURCES] = {weight->gamma};
-    const struct gi_gguf_tensor *posts[GI_MAX_SOURCES] = {weight->post};
+    float *factors[GI_MAX_SOURCES] = {NULL};
     uint64_t bytes = 0;
+    if (weight->adapts) {
+        return target->n_parts == 0 ||
+               gi_adapter_load_a(loader->gpu, loader->plan, weight, &target->parts[0],
+                                 &store->samples, loader->err);
+    }
     for (uint32_t i = 0; i < weight->n_sources; i++) {
-        biases[i] = weight->sources[i].bias;
         bytes += weight->sources[i].row_begin == 0 ? weight->sources[i].tensor->size : 0;
     }
-    for (uint32_t i = 0; i < target->n_parts; i++) {
-        const struct gi_weight_part *part = &target->parts[i];
-        if (weight->adapts) {
-            return gi_adapter_load_a(loader->gpu, loader->plan, weight, part, &store->samples,
-                                     loader->err);
-        }
-        if (!load_tiles(loader, weight, part, part->quads, part->aux) ||
-            !load_vector(loader, weight, part, part->aux, part->bias, biases) ||
-            !gi_adapter_load_b(loader->gpu, loader->plan, weight, part, loader->err) ||
-            !load_vector(loader, weight, part, part->aux, part->gamma, gammas) ||
-            !load_vector(loader, weight, part, part->aux, part->post, posts) ||
-            !load_scale(loader, weight, part) ||
-            !gi_weight_samples_keep(&store->samples, loader->plan, index, part, loader->err)) {
-            return false;
-        }
+    bool ok = read_factors(loader, weight, factors);
+    for (uint32_t i = 0; ok && i < target->n_parts; i++) {
+        ok = load_part(loader, store, index, &target->parts[i], factors);
     }
-    return end_chunks(loader) && report(loader, bytes);
+    ok = ok && end_chunks(loader) && report(loader, bytes);
+    gi_thread_pool_end(loader->pool); // after a failure, too, so that no item reads factors
+    for (uint32_t i = 0; i < GI_MAX_SOURCES; i++) {
+        free(factors[i]);
+    }
+    return ok;
 }
 
 //-- the store -----------------------------------------------------------------------------------

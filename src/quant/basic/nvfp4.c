@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { NO_NUMBER = 0x7F };
+enum { BLOCK_BYTES = 36, NO_NUMBER = 0x7F };
 
 static float half_of_e4m3(uint8_t s)
 {
@@ -43,16 +43,16 @@ static void dequantize(const uint8_t *block, size_t part, float *dst)
 
 static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uint32_t *words)
 {
-    (void)n;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t b = 0; b < n / GI_QUANT_BLOCK; b++) {
         struct gi_quants quants;
-        read_quants(src + 4 + 16 * i, &quants);
-        gi_pack_nibbles(&quants, quads[i]);
+        read_quants(src + b / 2 * BLOCK_BYTES + 4 + b % 2 * 16, &quants);
+        gi_pack_nibbles(&quants, quads[b]);
     }
-    for (size_t i = 0; i < 4; i++) {
-        words[0] |= (uint32_t)(src[i] == NO_NUMBER ? 0 : src[i]) << 8 * i;
+    for (size_t i = 0; i < n / 16; i++) {
+        const uint8_t s = src[i / 4 * BLOCK_BYTES + i % 4];
+        words[i / 4] |= (uint32_t)(s == NO_NUMBER ? 0 : s) << 8 * (i % 4);
     }
 }
 
-GI_QUANT(NVFP4, nvfp4, repack_group, .quad_blocks = 1, .n_quad = 1, .scale_blocks = 2,
-         .scale_words = 1);
+GI_QUANT(NVFP4, nvfp4, repack_group, .quad_blocks = 1, .n_quad = 1, .scale_blocks = 8,
+         .scale_words = 5, .factor_word = 4);

@@ -221,11 +221,43 @@ TEST(types_without_a_kernel_are_named)
     }
 }
 
-TEST(a_factor_of_nvfp4_is_refused)
+TEST(factors_of_nvfp4_have_one_number)
 {
     const struct wrong wrong = {.nvfp4 = "blk.0.attn_k.weight",
                                 .spare = (const char *const[]){"blk.0.attn_k.scale", NULL}};
-    expect_refusal(&wrong, GLINFER_STATUS_UNSUPPORTED, "tensor blk.0.attn_k.scale multiplies");
+    expect_refusal(&wrong, GLINFER_STATUS_BAD_FILE, "blk.0.attn_k.scale has shape 8 x 1");
+}
+
+// Plans a model that has a tensor besides and looks for those that are not read.
+static bool is_spare_allowed(const char *name, struct glinfer_error *err)
+{
+    const struct wrong wrong = {.spare = (const char *const[]){name, NULL}};
+    BUILDER b = {0};
+    struct gi_model_plan plan;
+    struct gi_spare_tensors spare;
+    GGUF *gguf = build(&b, &wrong);
+    assert_true(gi_model_plan_init(&plan, gguf, NULL, &limits, NULL, err));
+    const bool is_allowed = gi_spare_tensors_find(&plan, &spare, err);
+    gi_model_plan_finish(&plan);
+    return is_allowed;
+}
+
+TEST(unknown_tensors_of_known_weights_are_refused)
+{
+    static const char *const refused[] = {"blk.0.attn_k.scale", "blk.0.ffn_down.zeros",
+                                          "blk.0.attn_norm.bias", "token_embd.scale",
+                                          "blk.0.unknown.scale"};
+    static const char *const allowed[] = {"blk.0.attn_k.input_scale", "blk.0.unknown.bias",
+                                          "v.patch.scale", "blk.7.attn_k.scale"};
+    struct glinfer_error err = {0};
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        assert_false(is_spare_allowed(refused[i], &err));
+        assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
+        assert_non_null(strstr(err.message, refused[i]));
+    }
+    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
+        assert_true(is_spare_allowed(allowed[i], &err));
+    }
 }
 
 TEST(missing_keys_are_named)

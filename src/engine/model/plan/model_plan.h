@@ -10,6 +10,8 @@
 struct gi_plan_source {
     const struct gi_gguf_tensor *tensor;
     const struct gi_gguf_tensor *bias; // NULL: none
+    // (n_matrix) numbers by which the matrices are multiplied; NULL: none.
+    const struct gi_gguf_tensor *factor;
     uint32_t row_begin, n_rows;
     // Rows of a slice come n_run at a time, every run_step rows; 0: all at once.
     uint32_t n_run, run_step;

@@ -222,3 +222,10 @@ bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_w
     *source_row += from->row_begin;
     return true;
 }
+
+float gi_plan_factor(const struct gi_plan_weight *weight, float *const factors[GI_MAX_SOURCES],
+                     uint32_t source, uint32_t source_row)
+{
+    const float *own = factors[source];
+    return own ? own[source_row / weight->sources[source].tensor->dims[1]] : 1;
+}

@@ -26,6 +26,11 @@ bool gi_plan_weight_row(const struct gi_model_plan *plan, const struct gi_plan_w
                         const struct gi_weight_part *part, uint32_t row, uint32_t *source,
                         uint32_t *source_row);
 
+// Returns what multiplies a row of a source: 1, or an element of factors[source], (n_matrix)
+// numbers; NULL: the source has none.
+float gi_plan_factor(const struct gi_plan_weight *weight, float *const factors[GI_MAX_SOURCES],
+                     uint32_t source, uint32_t source_row);
+
 // Returns the byte of the source row at which GPU row `row` begins: 0 except for the shared
 // expert's down, where each piece takes some columns.
 uint64_t gi_plan_row_offset(const struct gi_model_plan *plan, const struct gi_plan_weight *weight,

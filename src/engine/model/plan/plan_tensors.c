@@ -67,18 +67,24 @@ void gi_plan_require(struct gi_model_plan *plan, const char *pattern, uint32_t l
     }
 }
 
-// Refuses a factor beside a matrix, which files of NVFP4 may have and kernels do not apply.
-static void check_factor(struct gi_model_plan *plan, const char *pattern, uint32_t layer,
-                         const struct gi_gguf_tensor *tensor)
+// Finds the numbers that multiply the matrices of a tensor of NVFP4. Next to other types they are
+// names that the family does not know.
+static void find_factor(struct gi_model_plan *plan, const char *pattern, uint32_t layer,
+                        uint32_t n_matrix, struct gi_plan_source *source)
 {
     char name[GI_PLAN_NAME_SIZE];
     gi_plan_name(&plan->tower, pattern, layer, "scale", name);
-    if (!plan->failure.status && tensor && tensor->type->type == GI_GGML_TYPE_NVFP4 &&
-        gi_gguf_tensor_find(plan->gguf, name)) {
+    const struct gi_gguf_tensor *factor = gi_gguf_tensor_find(plan->gguf, name);
+    if (plan->failure.status || !factor ||
+        gi_quant_find(source->tensor->type->type)->factor_word == 0) {
+        return;
+    }
+    source->factor = factor;
+    gi_plan_check_shape(plan, factor, n_matrix, 1, 1);
+    if (!plan->failure.status && factor->type->type != GI_GGML_TYPE_F32) {
         gi_error_set(&plan->failure, GLINFER_STATUS_UNSUPPORTED,
-                     "%s: tensor %s multiplies the weights of an NVFP4 matrix, which is not "
-                     "supported: use a file of another type",
-                     gi_gguf_path(plan->gguf), name);
+                     "%s: %s is of type %s, expected f32", gi_gguf_path(plan->gguf), name,
+                     factor->type->name);
     }
 }
 
@@ -88,7 +94,7 @@ void gi_plan_find_source(struct gi_model_plan *plan, const char *pattern, uint32
 {
     char name[GI_PLAN_NAME_SIZE];
     gi_plan_require(plan, pattern, layer, "weight", n_cols, n_rows, n_matrix, &source->tensor);
-    check_factor(plan, pattern, layer, source->tensor);
+    find_factor(plan, pattern, layer, n_matrix, source);
     gi_plan_name(&plan->tower, pattern, layer, "bias", name);
     source->n_rows = n_rows;
     source->bias = gi_gguf_tensor_find(plan->gguf, name);

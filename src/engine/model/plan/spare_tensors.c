@@ -1,7 +1,9 @@
 #include "engine/model/plan/spare_tensors.h"
 
 #include "base/array.h"
+#include "engine/model/plan/plan_tensors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,12 @@ static bool begins_with(struct gi_gguf_string name, const char *prefix)
 {
     const size_t size = strlen(prefix);
     return name.size >= size && memcmp(name.data, prefix, size) == 0;
+}
+
+static bool ends_with(struct gi_gguf_string name, const char *suffix)
+{
+    const size_t size = strlen(suffix);
+    return name.size >= size && memcmp(name.data + name.size - size, suffix, size) == 0;
 }
 
 static bool begins_with_any(struct gi_gguf_string name, const char *const *prefixes)
@@ -62,6 +70,7 @@ static void mark_all(const struct gi_model_plan *plan, bool *is_read)
         for (uint32_t j = 0; j < weight->n_sources; j++) {
             mark(plan, weight->sources[j].tensor, is_read);
             mark(plan, weight->sources[j].bias, is_read);
+            mark(plan, weight->sources[j].factor, is_read);
         }
     }
     for (size_t i = 0; i < n_norms; i++) {
@@ -71,7 +80,27 @@ static void mark_all(const struct gi_model_plan *plan, bool *is_read)
     mark(plan, plan->long_rope_factors, is_read);
 }
 
-static void count(const struct gi_model_plan *plan, struct gi_gguf_string name,
+// Returns true if a tensor that nothing reads belongs to a weight that is read: "x.anything" next
+// to "x.weight", or any "x.scale".
+static bool is_of_weight(const struct gi_model_plan *plan, struct gi_gguf_string name,
+                         const bool *is_read)
+{
+    static const char weight[] = ".weight";
+    char other[GI_PLAN_NAME_SIZE];
+    size_t stem = name.size;
+    while (stem > 0 && name.data[stem - 1] != '.') {
+        stem--;
+    }
+    if (stem < 2 || stem + sizeof(weight) > sizeof(other)) {
+        return false;
+    }
+    snprintf(other, sizeof(other), "%.*s%s", (int)stem - 1, name.data, weight);
+    const struct gi_gguf_tensor *tensor = gi_gguf_tensor_find(plan->gguf, other);
+    return ends_with(name, ".scale") ||
+           (tensor && is_read[tensor - gi_gguf_tensor_at(plan->gguf, 0)]);
+}
+
+static void count(const struct gi_model_plan *plan, struct gi_gguf_string name, const bool *is_read,
                   struct gi_spare_tensors *spare)
 {
     static const char *const vision[] = {"v.", "mm.", "vision.", NULL};
@@ -84,7 +113,12 @@ static void count(const struct gi_model_plan *plan, struct gi_gguf_string name,
         spare->n_audio++;
     } else if (layer_of(name) >= plan->hparams.n_layer) {
         spare->n_next++;
-    } else if (!begins_with_any(name, heads) && !is_shared_kv(plan, name)) {
+    } else if (begins_with_any(name, heads) || is_shared_kv(plan, name) ||
+               ends_with(name, ".input_scale")) { // of engines that round the input of a matrix
+        return;
+    } else if (is_of_weight(plan, name, is_read)) {
+        spare->of_weight = spare->of_weight.size == 0 ? name : spare->of_weight;
+    } else {
         spare->other = spare->n_other++ == 0 ? name : spare->other;
     }
 }
@@ -101,11 +135,16 @@ bool gi_spare_tensors_find(const struct gi_model_plan *plan, struct gi_spare_ten
     mark_all(plan, is_read);
     for (size_t i = 0; i < n; i++) {
         if (!is_read[i]) {
-            count(plan, gi_gguf_tensor_at(plan->gguf, i)->name, spare);
+            count(plan, gi_gguf_tensor_at(plan->gguf, i)->name, is_read, spare);
         }
     }
     free(is_read);
-    return true;
+    return spare->of_weight.size == 0 ||
+           gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                        "%s: \"%s\" does not know the tensor %.*s, which changes a matrix that it "
+                        "uses: results would be wrong",
+                        gi_gguf_path(plan->gguf), plan->family->name, (int)spare->of_weight.size,
+                        spare->of_weight.data);
 }
 
 void gi_spare_tensors_say(const struct gi_model_plan *plan, const struct gi_spare_tensors *spare,
