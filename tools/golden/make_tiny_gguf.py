@@ -352,7 +352,7 @@ class TensorMaker:
         block, _ = quants.GGML_QUANT_SIZES[kind]
         if n_cols % block:
             sys.exit(f"{name}: rows of {n_cols} are not a multiple of {block}, the block of {kind.name}")
-        rms = gain / math.sqrt(n_cols)
+        rms = gain / math.sqrt(n_cols) / self.factors(f"{prefix}{stem}", kind, 1)[0]
         data = self.draw(name, (n_rows, n_cols)) * np.float32(rms)
         data[quiet_rows] *= np.float32(0.1)
         try:
@@ -365,7 +365,22 @@ class TensorMaker:
         name = f"{prefix}{stem}_exps.weight"
         data = self.draw(name, (self.args.experts, n_rows, n_cols)) / np.float32(math.sqrt(n_cols))
         kind = TYPES[self.args.types[stem]]
-        self.writer.add_tensor(name, quants.quantize(data, kind), raw_dtype=kind)
+        factors = self.factors(f"{prefix}{stem}_exps", kind, self.args.experts)
+        try:
+            data = quants.quantize(data, kind)
+        except NotImplementedError:
+            data = np.stack([random_blocks(self.stream(f"{name}{i}"), kind, n_rows, n_cols, 1 / math.sqrt(n_cols) / factor)
+                             for i, factor in enumerate(factors)])
+        self.writer.add_tensor(name, data, raw_dtype=kind)
+
+    def factors(self, stem, kind, n):
+        """Numbers by which the matrices of a tensor of NVFP4 are multiplied, which files of it have."""
+        if kind.name != "NVFP4":
+            return np.ones(n, np.float32)
+        factors = self.stream(f"{stem}.scale").uniform(0.05, 0.3, n).astype(np.float32)
+        self.writer.add_tensor(f"{stem}.scale", factors)
+        self.writer.add_tensor(f"{stem}.input_scale", np.full(n, 3, np.float32))  # which nothing reads
+        return factors
 
     def vector(self, name, size, mean, spread):
         self.writer.add_tensor(name, mean + np.float32(spread) * self.draw(name, size))

@@ -189,6 +189,11 @@ make tiny-iq4 --types attn_q=iq4_xs,attn_k=mxfp4,attn_v=bf16,attn_output=iq4_nl,
     $super --untied
 make tiny-iq --types attn_q=iq2_xs,attn_k=iq1_m,attn_v=iq3_s,attn_output=q5_0,ffn_gate=iq2_xxs,ffn_up=iq2_xxs,ffn_down=iq3_xxs,embd=iq2_s,output=iq1_s \
     $super --untied
+make tiny-bits --arch qwen3 --types attn=q1_0,attn_v=q2_0,ffn=q1_0,ffn_down=q2_0,embd=q1_0 --embd 256 --heads 4 --kv-heads 2 --head-dim 32 \
+    --ff 256 --layers 1 --vocab 264
+make tiny-nvfp4 --types attn=nvfp4,ffn=nvfp4,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --ff 192 --layers 2
+make tiny-nvfp4_moe --arch qwen3moe --types attn=nvfp4,ffn=nvfp4,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --ff 64 --layers 1 \
+    --experts 4
 # A conversation, for the tests of chat.
 "$python" "$top/tools/golden/make_tiny_gguf.py" "$models/tiny-chat.gguf" --types q8_0 --embd 32 --heads 2 --kv-heads 1 \
     --ff 64 --layers 1 --chatml
