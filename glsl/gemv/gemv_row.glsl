@@ -6,6 +6,8 @@
 // take turns at each eight elements of x, so that few of those are alive; BLOCKS blocks a turn of
 // the loop, whose number then is a multiple of BLOCKS.
 //
+// Types of one bit have a walk of their own: gemv/gemv_fours.glsl.
+//
 // With SERIAL the rows of one pair come one after the other, each over all of its blocks, and a block
 // goes by quads if its type has no parts: half the registers, but x is read for each row. Where x is
 // no uniform block its loads would be collected in front, so that the parts of a block loop, too, and
