@@ -5,6 +5,7 @@
 #include "base/thread_pool.h"
 #include "engine/model/adapter/adapter_load.h"
 #include "engine/model/plan/plan_rows.h"
+#include "engine/model/plan/plan_tensors.h"
 #include "gpu/memory/copy_log.h"
 
 #include <assert.h>
@@ -52,30 +53,6 @@ struct loader {
     struct glinfer_error *err;
 };
 
-// Says which tensor makes all results undefined.
-static bool refuse_tensor(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
-                          struct glinfer_error *err)
-{
-    return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                        "%s: %.*s has values that are infinite or no numbers: the file is damaged, "
-                        "or was made of weights that are",
-                        gi_gguf_path(gguf), (int)tensor->name.size, tensor->name.data);
-}
-
-bool gi_read_vector(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor, size_t n,
-                    float *out, struct glinfer_error *err)
-{
-    const struct gi_quant *quant = gi_quant_find(tensor->type->type);
-    void *data = gi_array_zeroed(tensor->size, 1, "a vector of the model", err);
-    bool ok = data && gi_gguf_tensor_read(gguf, tensor, 0, tensor->size, data, err);
-    if (ok) {
-        gi_quant_dequantize_row(quant, data, n, out);
-        ok = gi_quant_is_finite(quant, data, n) || refuse_tensor(gguf, tensor, err);
-    }
-    free(data);
-    return ok;
-}
-
 static bool report(struct loader *loader, uint64_t bytes)
 {
     loader->done += bytes;
@@ -87,19 +64,6 @@ static bool report(struct loader *loader, uint64_t bytes)
 }
 
 //-- tiles ---------------------------------------------------------------------------------------
-
-static uint64_t row_size(const struct gi_gguf_tensor *tensor)
-{
-    return tensor->size / (tensor->dims[1] * tensor->dims[2]);
-}
-
-// Returns the bytes of a row of a source in memory, where a convolution's has its taps in turn.
-static size_t kept_size(const struct gi_plan_source *source)
-{
-    return source->n_tap > 0
-               ? (size_t)source->n_tap * source->n_col * source->tensor->type->block_bytes
-               : row_size(source->tensor);
-}
 
 // Finds which rows of each source a chunk needs, and where in memory they go. Returns their bytes.
 static size_t find_rows(struct chunk *chunk)
@@ -120,29 +84,10 @@ static size_t find_rows(struct chunk *chunk)
     for (uint32_t i = 0; i < weight->n_sources; i++) {
         struct row_range *rows = &chunk->rows[i];
         rows->at = size;
-        size += (rows->end - rows->begin) * kept_size(&weight->sources[i]);
+        size += (rows->end - rows->begin) * gi_plan_kept_size(&weight->sources[i]);
         size = gi_round_up(size, ALIGNMENT);
     }
     return size;
-}
-
-bool gi_read_taps(const struct gi_gguf *gguf, const struct gi_plan_source *source, uint32_t first,
-                  size_t n, uint8_t *out, struct glinfer_error *err)
-{
-    const struct gi_gguf_tensor *tensor = source->tensor;
-    const size_t size = row_size(tensor), element = tensor->type->block_bytes;
-    const size_t n_element = size / element;
-    uint8_t *file = gi_array_zeroed(n, size, "a convolution", err);
-    const bool ok = file && gi_gguf_tensor_read(gguf, tensor, first * size, n * size, file, err);
-    memset(out, 0, n * kept_size(source));
-    for (size_t i = 0; ok && i < n * n_element; i++) {
-        const size_t row = i / n_element, column = i % n_element / source->n_tap;
-        const size_t tap = i % source->n_tap;
-        memcpy(out + row * kept_size(source) + (tap * source->n_col + column) * element,
-               file + i * element, element);
-    }
-    free(file);
-    return ok;
 }
 
 static bool read_rows(struct chunk *chunk, struct glinfer_error *err)
@@ -154,7 +99,7 @@ static bool read_rows(struct chunk *chunk, struct glinfer_error *err)
     for (uint32_t i = 0; ok && i < weight->n_sources; i++) {
         const struct row_range *rows = &chunk->rows[i];
         const struct gi_plan_source *source = &weight->sources[i];
-        const uint64_t size = row_size(source->tensor);
+        const uint64_t size = gi_plan_row_size(source->tensor);
         ok = source->n_tap > 0
                  ? gi_read_taps(chunk->plan->gguf, source, rows->begin, rows->end - rows->begin,
                                 memory->rows + rows->at, err)
@@ -182,7 +127,7 @@ static void repack_tile(void *user, uint32_t item)
         assert(weight->sources[source].tensor->type->type == chunk->part->quant->type);
         const struct row_range *range = &chunk->rows[source];
         rows[i] = chunk->memory.rows + range->at +
-                  (row - range->begin) * kept_size(&weight->sources[source]) +
+                  (row - range->begin) * gi_plan_kept_size(&weight->sources[source]) +
                   gi_plan_row_offset(chunk->plan, weight, chunk->part, first + i);
         if (!gi_quant_is_finite(chunk->part->quant, rows[i], weight->weight.n_cols)) {
             chunk->is_faulty = true;
@@ -223,13 +168,13 @@ static bool refuse_chunk(const struct chunk *chunk, struct glinfer_error *err)
         const struct gi_gguf_tensor *own = weight->sources[i].tensor;
         for (uint32_t row = range->begin; row < range->end; row++) {
             const uint8_t *at = chunk->memory.rows + range->at +
-                                (row - range->begin) * kept_size(&weight->sources[i]);
+                                (row - range->begin) * gi_plan_kept_size(&weight->sources[i]);
             if (!gi_quant_is_finite(chunk->part->quant, at, weight->weight.n_cols)) {
                 tensor = own;
             }
         }
     }
-    return refuse_tensor(chunk->plan->gguf, tensor, err);
+    return gi_plan_refuse_tensor(chunk->plan->gguf, tensor, err);
 }
 
 static bool write_chunk(struct loader *loader, struct chunk *chunk)
@@ -391,17 +336,17 @@ static bool load_weight(struct loader *loader, struct gi_weight_store *store, ui
     const struct gi_weight *target = &store->weights[index];
     float *factors[GI_MAX_SOURCES] = {NULL};
     uint64_t bytes = 0;
+    const struct gi_weight_part *part = target->parts;
     if (weight->adapts) {
-        return target->n_parts == 0 ||
-               gi_adapter_load_a(loader->gpu, loader->plan, weight, &target->parts[0],
-                                 &store->samples, loader->err);
+        return gi_adapter_load_a(loader->gpu, loader->plan, weight, part, &store->samples,
+                                 loader->err);
     }
     for (uint32_t i = 0; i < weight->n_sources; i++) {
         bytes += weight->sources[i].row_begin == 0 ? weight->sources[i].tensor->size : 0;
     }
     bool ok = read_factors(loader, weight, factors);
     for (uint32_t i = 0; ok && i < target->n_parts; i++) {
-        ok = load_part(loader, store, index, &target->parts[i], factors);
+        ok = load_part(loader, store, index, part++, factors);
     }
     ok = ok && end_chunks(loader) && report(loader, bytes);
     gi_thread_pool_end(loader->pool); // after a failure, too, so that no item reads factors

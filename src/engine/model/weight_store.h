@@ -19,12 +19,3 @@ bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
                           const struct gi_model_plan *plan, glinfer_progress_fn progress,
                           void *user, struct glinfer_error *err);
 void gi_weight_store_finish(struct gi_weight_store *store, struct gi_gpu *gpu);
-
-// Reads a vector tensor of the file, or the first n of its elements, as floats. Fails with IO,
-// NO_MEMORY.
-bool gi_read_vector(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor, size_t n,
-                    float *out, struct glinfer_error *err);
-// Reads n rows of a convolution from `first` on. The taps of a column are neighbours in the file;
-// in out, (n, n_tap, n_col), the columns of a tap are, with zeros after the last.
-bool gi_read_taps(const struct gi_gguf *gguf, const struct gi_plan_source *source, uint32_t first,
-                  size_t n, uint8_t *out, struct glinfer_error *err);

@@ -1,6 +1,10 @@
 #include "engine/model/plan/plan_rows.h"
 
+#include "base/array.h"
 #include "base/round.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 uint32_t gi_plan_expert_sources(enum gi_weight_order order)
 {
@@ -228,4 +232,35 @@ float gi_plan_factor(const struct gi_plan_weight *weight, float *const factors[G
 {
     const float *own = factors[source];
     return own ? own[source_row / weight->sources[source].tensor->dims[1]] : 1;
+}
+
+uint64_t gi_plan_row_size(const struct gi_gguf_tensor *tensor)
+{
+    return tensor->size / (tensor->dims[1] * tensor->dims[2]);
+}
+
+size_t gi_plan_kept_size(const struct gi_plan_source *source)
+{
+    return source->n_tap > 0
+               ? (size_t)source->n_tap * source->n_col * source->tensor->type->block_bytes
+               : gi_plan_row_size(source->tensor);
+}
+
+bool gi_read_taps(const struct gi_gguf *gguf, const struct gi_plan_source *source, uint32_t first,
+                  size_t n, uint8_t *out, struct glinfer_error *err)
+{
+    const struct gi_gguf_tensor *tensor = source->tensor;
+    const size_t size = gi_plan_row_size(tensor), element = tensor->type->block_bytes;
+    const size_t n_element = size / element;
+    uint8_t *file = gi_array_zeroed(n, size, "a convolution", err);
+    const bool ok = file && gi_gguf_tensor_read(gguf, tensor, first * size, n * size, file, err);
+    memset(out, 0, n * gi_plan_kept_size(source));
+    for (size_t i = 0; ok && i < n * n_element; i++) {
+        const size_t row = i / n_element, column = i % n_element / source->n_tap;
+        const size_t tap = i % source->n_tap;
+        memcpy(out + row * gi_plan_kept_size(source) + (tap * source->n_col + column) * element,
+               file + i * element, element);
+    }
+    free(file);
+    return ok;
 }

@@ -45,3 +45,12 @@ uint32_t gi_plan_pair_row(const struct gi_hparams *hparams, const struct gi_head
 uint32_t gi_plan_expert_rows(const struct gi_plan_weight *weight);
 // Returns the experts of a weight, pieces of the shared one among them.
 uint32_t gi_plan_experts(const struct gi_model_plan *plan, const struct gi_plan_weight *weight);
+
+// Returns the bytes of a row of a tensor in the file.
+uint64_t gi_plan_row_size(const struct gi_gguf_tensor *tensor);
+// Returns the bytes of a row of a source in memory, where a convolution's has its taps in turn.
+size_t gi_plan_kept_size(const struct gi_plan_source *source);
+// Reads n rows of a convolution from `first` on. The taps of a column are neighbours in the file;
+// in out, (n, n_tap, n_col), the columns of a tap are, with zeros after the last.
+bool gi_read_taps(const struct gi_gguf *gguf, const struct gi_plan_source *source, uint32_t first,
+                  size_t n, uint8_t *out, struct glinfer_error *err);

@@ -1,8 +1,10 @@
 #include "engine/model/plan/plan_tensors.h"
 
+#include "base/array.h"
 #include "quant/quant.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void gi_plan_name(const struct gi_tower *tower, const char *pattern, uint32_t layer,
@@ -102,4 +104,27 @@ void gi_plan_find_source(struct gi_model_plan *plan, const char *pattern, uint32
         check_type(plan, source->bias);
         gi_plan_check_shape(plan, source->bias, n_rows, n_matrix, 1);
     }
+}
+
+bool gi_plan_refuse_tensor(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
+                           struct glinfer_error *err)
+{
+    return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s: %.*s has values that are infinite or no numbers: the file is damaged, "
+                        "or was made of weights that are",
+                        gi_gguf_path(gguf), (int)tensor->name.size, tensor->name.data);
+}
+
+bool gi_read_vector(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor, size_t n,
+                    float *out, struct glinfer_error *err)
+{
+    const struct gi_quant *quant = gi_quant_find(tensor->type->type);
+    void *data = gi_array_zeroed(tensor->size, 1, "a vector of the model", err);
+    bool ok = data && gi_gguf_tensor_read(gguf, tensor, 0, tensor->size, data, err);
+    if (ok) {
+        gi_quant_dequantize_row(quant, data, n, out);
+        ok = gi_quant_is_finite(quant, data, n) || gi_plan_refuse_tensor(gguf, tensor, err);
+    }
+    free(data);
+    return ok;
 }

@@ -25,7 +25,15 @@ void gi_plan_require(struct gi_model_plan *plan, const char *pattern, uint32_t l
                      const char *suffix, uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
                      const struct gi_gguf_tensor **out);
 
-// Finds a matrix by its pattern and layer, and its bias if there is one.
+// Finds a matrix by its pattern and layer, and its bias and its factors if there are any.
 void gi_plan_find_source(struct gi_model_plan *plan, const char *pattern, uint32_t layer,
                          uint32_t n_cols, uint32_t n_rows, uint32_t n_matrix,
                          struct gi_plan_source *source);
+
+// Fails with BAD_FILE: the tensor has weights that make all results undefined.
+bool gi_plan_refuse_tensor(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor,
+                           struct glinfer_error *err);
+// Reads a vector tensor of the file, or the first n of its elements, as floats. Fails with IO,
+// NO_MEMORY.
+bool gi_read_vector(const struct gi_gguf *gguf, const struct gi_gguf_tensor *tensor, size_t n,
+                    float *out, struct glinfer_error *err);
