@@ -227,10 +227,17 @@ bool gi_gemv_wants_sums(const struct gi_gpu *gpu)
     return gi_gemv_has_dot(is_shape_asked(gpu, &shape) ? &shape : &gi_gpu_class(gpu)->gemv->shape);
 }
 
-static struct gi_gemv_shape close_shape(const struct gi_gemv_shape *shape, uint32_t n_pair)
+// Weights of one bit leave Adreno registers for four rows of an invocation.
+static struct gi_gemv_shape close_shape(const struct gi_gemv_row *row, const struct gi_quant *quant,
+                                        uint32_t n_pair)
 {
+    const struct gi_gemv_shape *shape = &row->shape;
     if (shape->pairs > 0) {
-        return *shape;
+        const bool is_double = quant->has_fours && shape->form == GI_GEMV_FORM_TEXBITS &&
+                               row->min_pair > 0 && n_pair >= 2 * row->min_pair;
+        return (struct gi_gemv_shape){shape->form, shape->wg_size,
+                                      is_double ? 2 * shape->pairs : shape->pairs,
+                                      shape->max_groups};
     }
     const uint32_t pairs = gi_divide_up(n_pair, shape->max_groups);
     return (struct gi_gemv_shape){shape->form, shape->wg_size * pairs, pairs, 0};
@@ -247,7 +254,7 @@ static struct gi_gemv_shape class_shape(const struct gi_recorder *recorder,
     const uint32_t n_pair = part->n_rows / 16;
     for (const struct gi_gemv_row *row = gi_gpu_class(recorder->gpu)->gemv; row->shape.wg_size > 0;
          row++) {
-        const struct gi_gemv_shape shape = close_shape(&row->shape, n_pair);
+        const struct gi_gemv_shape shape = close_shape(row, part->quant, n_pair);
         if (n_pair >= row->min_pair && n_block >= row->min_block &&
             is_possible(&shape, recorder, first, part, n_block)) {
             return shape;
