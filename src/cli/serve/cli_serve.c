@@ -182,13 +182,11 @@ const struct cli_command cli_serve_command = {
     .summary = "Answers over HTTP, as OpenAI's API, llama-server and Ollama do.",
     .text =
         "Serves a page at /, /v1/chat/completions, /v1/responses, /v1/completions, /v1/models,\n"
-        "/v1/embeddings, /v1/rerank, Ollama's /api/chat and others, /completion, /embedding,\n"
-        "/tokenize, /detokenize, /apply-template, /health,\n"
-        "/props, /slots, /lora-adapters; with --speech-model /v1/audio/transcriptions, "
-        "/v1/audio/translations and\n"
+        "/v1/embeddings, /v1/rerank, /api/chat, /completion, /embedding, /tokenize, /health,\n"
+        "/props, /slots, /lora-adapters; with --speech-model /v1/audio/transcriptions and\n"
         "/inference, and with --wyoming speech to text for Home Assistant; with --metrics\n"
-        "/metrics; `man glinfer-serve` explains them. SIGTERM and Ctrl-C wait for answers under\n"
-        "way (--drain).\n\n"
+        "/metrics; `man glinfer-serve` explains them and others. SIGTERM and Ctrl-C wait for\n"
+        "answers under way (--drain).\n\n"
         "    glinfer serve -m model.gguf\n"
         "    curl http://127.0.0.1:8080/v1/chat/completions -d \\\n"
         "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",

@@ -95,7 +95,7 @@ def a_reranker_scores_pairs():
         _, _, told = server.post("/v1/rerank", {**asked, "top_n": 1, "return_documents": True})
         same([(result["index"], result["document"]) for result in told["results"]], [(best[0], {"text": TEXTS[best[0]]})], "top_n")
         for wrong, why in (({}, '"query"'), ({"query": "x"}, "missing"), ({"query": "x", "documents": []}, "empty list"),
-                           ({"query": "x", "documents": [1]}, "strings"), ({"query": "x", "documents": [{"text": 1}]}, "strings"), ({**asked, "top_n": 0}, "top_n")):
+                           ({"query": "x", "documents": [1]}, "strings"), ({"query": "x", "documents": [{"text": 1}]}, "strings"), ({**asked, "top_n": -1}, "top_n")):
             status, _, told = server.post("/v1/rerank", wrong)
             same(status, 400, wrong)
             true(why in told["error"]["message"], told)

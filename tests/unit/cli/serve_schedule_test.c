@@ -46,21 +46,21 @@ TEST(queue_is_bounded_and_in_order)
 TEST(inputs_of_embeddings_use_one_place)
 {
     struct serve_queue queue;
-    struct serve_task *many = create_task(100), *b = create_task(1), *c = create_task(1);
-    many->is_embedding = true;
+    struct serve_task *batch = create_task(100), *b = create_task(1), *c = create_task(1);
+    batch->is_embedding = true;
     serve_queue_init(&queue, 2);
-    assert_int_equal(serve_queue_push(&queue, many, 0), SERVE_QUEUED);
+    assert_int_equal(serve_queue_push(&queue, batch, 0), SERVE_QUEUED);
     assert_int_equal(serve_queue_push(&queue, b, 0), SERVE_QUEUED);
     assert_int_equal(serve_queue_push(&queue, c, 0), SERVE_QUEUE_FULL);
     assert_int_equal(serve_queue_count(&queue), 101);
     for (uint32_t i = 0; i < 100; i++) {
         assert_int_equal(queue.n_used, 2);
-        assert_ptr_equal(serve_queue_pop(&queue, suits_if, NULL), &many->jobs[i]);
-        serve_task_unref(many);
+        assert_ptr_equal(serve_queue_pop(&queue, suits_if, NULL), &batch->jobs[i]);
+        serve_task_unref(batch);
     }
     assert_int_equal(queue.n_used, 1);
     serve_queue_finish(&queue);
-    serve_task_unref(many);
+    serve_task_unref(batch);
     serve_task_unref(b);
     serve_task_unref(c);
 }
