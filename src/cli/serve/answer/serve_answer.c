@@ -79,7 +79,7 @@ static void append_frame(struct serve_answer *answer, const cJSON *json)
 // Appends an event of a stream, or each of a list, and deletes it. Accepts NULL.
 static void emit(struct serve_answer *answer, cJSON *json)
 {
-    const bool is_list = cJSON_IsArray(json);
+    const bool is_list = json && cJSON_IsArray(json);
     const cJSON *item = is_list ? json->child : json;
     for (; answer->is_stream && item; item = is_list ? item->next : NULL) {
         append_frame(answer, item);

@@ -37,12 +37,12 @@ static size_t choose_probs(const struct glinfer_generate_params *params, size_t 
     size_t left = 0;
     n = params->temperature <= 0 ? 1 : params->top_k > 0 && params->top_k < n ? params->top_k : n;
     for (size_t i = 0; i < n; i++) {
-        sum += exp(from[i].logprob);
+        sum += exp((double)from[i].logprob);
     }
     for (; left < n && (params->top_p <= 0 || params->top_p >= 1 || kept < params->top_p * sum) &&
-           from[left].logprob >= from[0].logprob + log(params->min_p);
+           from[left].logprob >= from[0].logprob + log((double)params->min_p);
          left++) {
-        kept += exp(from[left].logprob);
+        kept += exp((double)from[left].logprob);
     }
     sum = 0;
     for (size_t i = 0; i < left; i++) {
