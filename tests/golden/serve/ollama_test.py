@@ -99,6 +99,7 @@ def embeds(server):
     same(server.ask("/api/embed", model=NAME, input="a")["embeddings"], wanted[:1], "one")
     same(server.ask("/api/embeddings", model=NAME, prompt="a"), {"embedding": wanted[0]}, "the old one")
     same(len(server.ask("/api/embed", model=NAME, input="word " * 2000)["embeddings"]), 1, "a text that is cut")
+    same(server.post("/v1/embeddings", {"input": "word " * 2000, "truncate": True})[0], 400, "by Ollama's API alone")
     status, _, answer = server.post("/api/embed", {"model": NAME, "input": "word " * 2000, "truncate": False})
     true(status == 400 and "exceeds" in answer["error"], answer)
 
@@ -110,6 +111,7 @@ def refuses_in_its_own_way(server):
             ("/api/embed", {"input": "x"}, 400, "model is required"), ("/api/show", {}, 400, "model is required"),
             ("/api/chat", {"model": "llama3", "messages": HI}, 404, "'llama3' not found"), ("/api/pull", {"model": "llama3"}, 404, "not found"),
             ("/api/chat", {"model": NAME, "messages": picture}, 400, "images"), ("/api/generate", {"model": NAME, "prompt": "x", "images": ["AAAA"]}, 400, "images"),
+            ("/api/chat", {"model": NAME, "messages": [{"role": "assistant", "content": "x", "tool_calls": [5]}], "n": 2, "tools": 5}, 400, "tools"),
             ("/api/chat", {"model": NAME, "messages": 5}, 400, "messages"), ("/api/chat", {"model": NAME, "messages": [5]}, 400, "role"),
             ("/api/chat", {"model": NAME, "messages": HI, "options": {"temperature": "hot"}}, 400, "temperature"),
             ("/api/chat", {"model": NAME, "messages": HI, "options": 5, "format": 5, "think": 5, "tools": 5}, 400, "tools"),

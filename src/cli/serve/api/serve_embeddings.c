@@ -12,9 +12,14 @@
 static void add_ids(struct serve_request *request, const char *name, struct cli_ids *ids)
 {
     const uint32_t n_ctx = serve_scheduler_info(request->api->scheduler)->n_ctx;
-    bool is_cut = false; // as Ollama does unless told otherwise
-    serve_fields_bool(&request->fields, "truncate", &is_cut);
-    ids->count = is_cut && ids->count > n_ctx ? n_ctx : ids->count;
+    bool is_cut = request->answer->format->framing == SERVE_FRAMES_LINES; // as Ollama does
+    if (is_cut) {
+        serve_fields_bool(&request->fields, "truncate", &is_cut);
+    }
+    if (is_cut && ids->count > n_ctx) {
+        ids->items[n_ctx - 1] = ids->items[ids->count - 1]; // it may end a text
+        ids->count = n_ctx;
+    }
     if (ids->count == 0) {
         serve_fields_refuse(&request->fields, 400, "invalid \"%s\": it is empty", name);
     } else if (ids->count > n_ctx) {

@@ -85,18 +85,22 @@ static void take_shape(cJSON *body)
         cli_json_set(body, "json_schema", format);
         format = NULL;
     } else if (cJSON_IsString(format) && strcmp(format->valuestring, "json") == 0) {
-        cJSON_AddStringToObject(cJSON_AddObjectToObject(body, "response_format"), "type",
-                                "json_object");
+        cJSON *own = cJSON_CreateObject();
+        cJSON_AddStringToObject(own, "type", "json_object");
+        cli_json_set(body, "response_format", own);
     }
     if (cJSON_IsBool(think)) {
-        cJSON *variables = cJSON_AddObjectToObject(body, "chat_template_kwargs");
+        cJSON *variables = cJSON_CreateObject();
         cJSON_AddBoolToObject(variables, "enable_thinking", cJSON_IsTrue(think));
         cJSON_AddBoolToObject(variables, "thinking", cJSON_IsTrue(think));
+        cli_json_set(body, "chat_template_kwargs", variables);
     } else if (cJSON_IsString(think)) {
-        cJSON_AddStringToObject(body, "reasoning_effort", think->valuestring);
+        cli_json_set(body, "reasoning_effort", cJSON_CreateString(think->valuestring));
     }
     cJSON_Delete(format);
     cJSON_Delete(think);
+    cJSON_DeleteItemFromObjectCaseSensitive(body, "n"); // there is one answer
+    cJSON_DeleteItemFromObjectCaseSensitive(body, "n_cmpl");
     if (!cli_json_get(body, "stream")) {
         cJSON_AddTrueToObject(body, "stream");
     }
@@ -114,8 +118,10 @@ static void number_calls(cJSON *messages)
         cJSON_ArrayForEach(call, cli_json_get(message, "tool_calls"))
         {
             snprintf(id, sizeof(id), "call_%u", n_calls++);
-            cli_json_add_first(call, "id", cJSON_CreateString(id));
-            cli_json_add_first(call, "type", cJSON_CreateString("function"));
+            if (cJSON_IsObject(call)) {
+                cli_json_add_first(call, "id", cJSON_CreateString(id));
+                cli_json_add_first(call, "type", cJSON_CreateString("function"));
+            }
         }
         if (role && strcmp(role, "tool") == 0) {
             snprintf(id, sizeof(id), "call_%u", n_results++);
@@ -219,7 +225,6 @@ static void embed(const struct serve_api *api, cJSON *body, const struct serve_f
         cJSON_Delete(body);
         return;
     }
-    cli_json_add_first(body, "truncate", cJSON_CreateTrue());
     serve_embed(api, body, format, false, reply);
 }
 

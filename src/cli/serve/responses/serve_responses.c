@@ -293,6 +293,8 @@ static bool translate(cJSON *body, struct serve_reply *reply)
         cJSON_Delete(effort);
     }
     cJSON_DeleteItemFromObjectCaseSensitive(body, "top_logprobs");
+    cJSON_DeleteItemFromObjectCaseSensitive(body, "n"); // there is one answer
+    cJSON_DeleteItemFromObjectCaseSensitive(body, "n_cmpl");
     cli_json_set(body, "messages", to.messages);
     cli_json_set(body, "response_request", request);
     if (to.fields.is_wrong) {
