@@ -1,6 +1,6 @@
 """package_test.py DATA SERVE_TESTS SCRATCH: the Python package with the tiny models of tests/data.
 
-GLINFER_LIBRARY and PYTHONPATH name what is tested. Status 77: no device.
+LIBGLINFER and PYTHONPATH name what is tested. Status 77: no device.
 """
 import array
 import asyncio

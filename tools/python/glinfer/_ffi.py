@@ -201,6 +201,7 @@ class glinfer_device_info(Structure):
         ("cache_refusal", c_char * 512),
         ("quirks", c_char * 160),
         ("half_refusal", c_char * 200),
+        ("max_batch", c_uint32),
     ]
 
 
@@ -241,6 +242,7 @@ class glinfer_model_params(Structure):
         ("adapters", POINTER(POINTER(glinfer_source))),
         ("n_adapters", c_uint32),
         ("adapter_scales", POINTER(c_float)),
+        ("merge_adapter", c_bool),
     ]
 
 
@@ -287,6 +289,8 @@ class glinfer_model_info(Structure):
         ("top_p", c_float),
         ("min_p", c_float),
         ("top_k", c_int32),
+        ("repeat_penalty", c_float),
+        ("repeat_last_n", c_int32),
     ]
 
 
@@ -453,6 +457,7 @@ class glinfer_stats(Structure):
         ("draft_n", c_uint32),
         ("draft_n_accepted", c_uint32),
         ("stop_index", c_uint32),
+        ("draft_batches", c_uint32),
     ]
 
 
@@ -726,6 +731,11 @@ class ModelSettings(TypedDict, total=False):
     n_sessions: int
     # of a folder at path, as in glinfer_source; NULL: "q8_0"
     quantize: str
+    # Adds the product of the only adapter, times its scale, to the weights while they are loaded.
+    # Answers then take no more time than the model's alone, but the weights are rounded to their
+    # type once more, sessions have no adapters, and no scale can be changed. The matrices that the
+    # adapter changes are of f32, f16, bf16, q8_0, q5_1, q5_0, q4_1 or q4_0.
+    merge_adapter: bool
 
 
 class SessionSettings(TypedDict, total=False):
@@ -735,8 +745,8 @@ class SessionSettings(TypedDict, total=False):
     type_k: CacheType
     # types of the KV cache
     type_v: CacheType
-    # Maximum number of prompt tokens in a batch, 1 to 512; 0: 512. An encoder processes a text in
-    # one batch: up to the context, which is also its default.
+    # Maximum number of prompt tokens in a batch, 1 to max_batch of the device; 0: max_batch. An
+    # encoder processes a text in one batch: up to the context, which is also its default.
     n_batch: int
     # decode steps in a submission, 1 to 256; 0: as many as max_batch_ms
     # allows, fewer at the start of an answer
@@ -964,6 +974,8 @@ class DeviceInfo(NamedTuple):
     # why models compute in f32, by the latest self-test; empty: no fault
     # of 16-bit arithmetic is known
     half_refusal: str
+    # maximum number of prompt tokens in a batch of a session: 512 or more
+    max_batch: int
 
 
 class ModelInfo(NamedTuple):
@@ -1045,6 +1057,10 @@ class ModelInfo(NamedTuple):
     min_p: float
     # 0: off
     top_k: int
+    # with the tokens that it counts, if it is recommended
+    repeat_penalty: float
+    # -1: the context
+    repeat_last_n: int
 
 
 class Stats(NamedTuple):
@@ -1083,6 +1099,8 @@ class Stats(NamedTuple):
     draft_n_accepted: int
     # WORD: index into glinfer_generate_params.stop; else 0
     stop_index: int
+    # drafts that were tried, each in one batch
+    draft_batches: int
 
 
 class Prepared(NamedTuple):
@@ -1167,8 +1185,11 @@ PROTOTYPES: Dict[str, Any] = {
     "glinfer_tokenize_pair": (c_bool, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, POINTER(c_int32), c_size_t, POINTER(c_size_t), POINTER(glinfer_error)]),
     "glinfer_chat_template_at": (c_char_p, [c_size_t]),
     "glinfer_token_bytes": (c_void_p, [c_void_p, c_int32, POINTER(c_size_t)]),
+    "glinfer_token_ends": (c_size_t, [c_void_p, POINTER(c_int32), c_size_t]),
     "glinfer_chat_tokenize": (c_bool, [c_void_p, POINTER(glinfer_message), c_size_t, POINTER(c_int32), c_size_t, POINTER(c_size_t), POINTER(glinfer_error)]),
     "glinfer_chat_tokenize_json": (c_bool, [c_void_p, POINTER(glinfer_chat_json), POINTER(c_int32), c_size_t, POINTER(c_size_t), POINTER(glinfer_error)]),
+    "glinfer_chat_write_json": (c_bool, [c_void_p, POINTER(glinfer_chat_json), c_char_p, c_size_t, POINTER(c_size_t), POINTER(glinfer_error)]),
+    "glinfer_chat_template_text": (c_char_p, [c_void_p]),
     "glinfer_chat_available": (c_bool, [c_void_p]),
     "glinfer_session_create": (c_void_p, [c_void_p, POINTER(glinfer_session_params), POINTER(glinfer_error)]),
     "glinfer_sessions_create": (c_bool, [c_void_p, POINTER(glinfer_session_params), c_uint32, POINTER(c_void_p), POINTER(glinfer_error)]),

@@ -71,16 +71,16 @@ for _exception in (Error, *ERRORS.values()):
 
 
 def load_library() -> CDLL:
-    """Loads the library that GLINFER_LIBRARY names, or the installed one."""
+    """Loads the library that LIBGLINFER names, or the installed one."""
     series = _ffi.VERSION.rpartition(".")[0]
-    path = os.environ.get("GLINFER_LIBRARY") or f"libglinfer.so.{series}"
+    path = os.environ.get("LIBGLINFER") or f"libglinfer.so.{series}"
     try:
         library = CDLL(path)
         _ffi.bind(library)
         version = library.glinfer_version().decode()
     except (OSError, AttributeError) as error:
         raise ImportError(f"cannot load {path}: {error}; install the package libglinfer{series}, or set "
-                          "GLINFER_LIBRARY to the path of libglinfer.so") from None
+                          "LIBGLINFER to the path of libglinfer.so") from None
     if version.rpartition(".")[0] != series:
         raise ImportError(f"cannot use {path}: its version is {version}, this package is for {series}")
     return library
