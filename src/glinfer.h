@@ -903,7 +903,7 @@ GLINFER_API bool glinfer_generate(struct glinfer_session *session,
 // glinfer_step continues the answers of a device within a time budget and reports one event, and
 // glinfer_device_fd says when to call it again. Several sessions of a device can have answers at
 // the same time. They take turns, except that the decode steps of sessions that were created
-// together (glinfer_sessions_create) are batched.
+// together (glinfer_sessions_create) are batched, where that gives more tokens in total.
 
 enum glinfer_event_kind {
     GLINFER_EVENT_NONE,   // no event yet

@@ -4,10 +4,11 @@
 // without a device.
 #include "tests/golden/fixture/dispatch_fixture.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 
 #include <string.h>
 
-enum { N_LONG = 1000 };
+enum { N_LONG = 1000, N_TURNS = 3 };
 
 static struct fixture last;
 
@@ -43,6 +44,54 @@ TEST(keys_that_become_many_change_no_token)
         assert_int_equal(answers[1][k].n, N_TOKENS);
         assert_same(&answers[1][k], &answers[0][k]);
     }
+}
+
+static void answer_in_turns(struct glinfer_device *device,
+                            struct glinfer_session *sessions[N_TURNS],
+                            struct answer answers[N_TURNS])
+{
+    struct tiny_model tiny = {.device = device};
+    for (int i = 0; i < N_TURNS; i++) {
+        must_begin(sessions[i], ask(prompt + i, N_PROMPT - i, N_TOKENS, NULL));
+    }
+    for (int n_left = N_TURNS; n_left > 0;) {
+        const struct glinfer_event event = must_step(&tiny, 0);
+        for (int i = 0; i < N_TURNS && event.kind == GLINFER_EVENT_TOKEN; i++) {
+            if (event.session == sessions[i]) {
+                note_token(&answers[i], event.token);
+            }
+        }
+        if (event.kind == GLINFER_EVENT_END) {
+            assert_int_equal(event.stats->dispatch, GLINFER_DISPATCH_PERSISTENT);
+            n_left--;
+        }
+    }
+}
+
+// In f16 answers whose steps are one dispatch take turns, by one program for all slots.
+TEST(sessions_of_a_group_share_a_program)
+{
+    const struct test_setting settings[] = {
+        {"GLINFER_DISPATCH", pick("persistent:1", "persistent")}, {"GLINFER_HALF", "yes"}, {0}};
+    const struct glinfer_session_params params = session_params(64, 16, GLINFER_PRECISION_F16);
+    struct glinfer_session *sessions[N_TURNS];
+    struct answer alone[N_TURNS] = {0}, together[N_TURNS] = {0};
+    last.settings = settings;
+    open_fixture(&last, temp_folder);
+    last.settings = NULL;
+    must_do(glinfer_sessions_create(last.tiny.model, &params, N_TURNS, sessions, &err));
+    for (int i = 0; i < N_TURNS; i++) {
+        answer_anew(sessions[i], prompt + i, N_PROMPT - i, N_TOKENS, &alone[i]);
+        glinfer_session_reset(sessions[i]);
+    }
+    answer_in_turns(last.tiny.device, sessions, together);
+    for (int i = 0; i < N_TURNS; i++) {
+        assert_int_equal(together[i].n, N_TOKENS);
+        assert_same(&together[i], &alone[i]);
+        glinfer_session_destroy(&sessions[i]);
+    }
+    close_fixture(&last);
+    assert_says(last.log, "a chain of steps is one dispatch");
 }
 
 // A program takes long to compile: none is made that nobody asked for yet.

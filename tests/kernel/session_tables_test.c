@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { N_CTX = 512, MAX_COUNTERS = 256 };
+enum { N_CTX = 512, MAX_COUNTERS = 256, N_SLOTS = 3 };
 
 static struct glinfer_session *session; // of a test
 
@@ -313,38 +313,48 @@ TEST(a_gpu_that_is_lost_after_a_fault_is_an_error)
 
 //-- contexts --------------------------------------------------------------------------------------
 
-// Returns the key of the persistent program of greedy steps of a model.
-static struct gi_hash key_of(const char *path, uint32_t n_ctx, uint32_t n_batch)
+// Sets the keys of the persistent programs of greedy steps of sessions that are created together.
+static void find_keys(const char *path, uint32_t n_ctx, uint32_t n_batch, uint32_t n,
+                      struct gi_hash *keys)
 {
     struct tiny_model tiny = {0};
     const struct gi_settings settings = ask_for_persistent();
     open_under(&tiny, path, &settings, (struct gi_log){0});
     const struct glinfer_session_params params =
         PARAMS(session, .n_ctx = n_ctx, .n_batch = n_batch);
-    struct glinfer_session *own = must_do(glinfer_session_create(tiny.model, &params, &err));
+    struct glinfer_session *own[N_SLOTS];
+    must_do(glinfer_sessions_create(tiny.model, &params, n, own, &err));
     struct gi_gpu *gpu = tiny.model->device->gpu;
     struct gi_platform_saved saved;
     must_do(gi_gpu_enter(gpu, &saved, &err));
-    const struct gi_hash *found = gi_step_executors_key(own, GI_STEP_END_GREEDY);
-    assert_non_null(found);
-    const struct gi_hash key = *found;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gi_hash *found = gi_step_executors_key(own[i], GI_STEP_END_GREEDY);
+        assert_non_null(found);
+        keys[i] = *found;
+    }
     gi_gpu_leave(gpu, &saved);
-    glinfer_session_destroy(&own);
+    for (uint32_t i = 0; i < n; i++) {
+        glinfer_session_destroy(&own[i]);
+    }
     tiny_model_close(&tiny);
-    return key;
 }
 
-TEST(one_program_serves_every_context)
+TEST(one_program_serves_every_context_and_slot)
 {
     static const char *const models[] = {
         "data/models/tiny-q4_0.gguf", "data/models/tiny-qwen3.gguf", "data/models/tiny-gemma3.gguf",
         "data/models/tiny-qwen3moe.gguf"};
     static const uint32_t sizes[][2] = {{256, 512}, {4096, 64}, {37, 8}};
     for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
-        const struct gi_hash first = key_of(test_data(models[i]), 128, 512);
+        struct gi_hash first, key, slots[N_SLOTS];
+        find_keys(test_data(models[i]), 128, 512, 1, &first);
         for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
-            const struct gi_hash key = key_of(test_data(models[i]), sizes[k][0], sizes[k][1]);
+            find_keys(test_data(models[i]), sizes[k][0], sizes[k][1], 1, &key);
             assert_memory_equal(&first, &key, sizeof(key));
+        }
+        find_keys(test_data(models[i]), 128, 512, N_SLOTS, slots);
+        for (int k = 1; k < N_SLOTS; k++) {
+            assert_memory_equal(&slots[0], &slots[k], sizeof(key));
         }
     }
 }

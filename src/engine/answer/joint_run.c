@@ -5,6 +5,7 @@
 #include "base/round.h"
 #include "engine/answer/adjust.h"
 #include "engine/session/session_group.h"
+#include "engine/session/step_executors.h"
 #include "gpu/device/fence.h"
 
 #include <stdlib.h>
@@ -144,9 +145,31 @@ static bool has_company(const struct gi_answer *answer)
     return has_others;
 }
 
+// Returns true if all answers that decode have steps of one dispatch, and if a step of each in turn
+// takes no longer than a joint step. The time of a joint step of several rows, until one has run,
+// is that of a step by many dispatches, which is shorter.
+static bool are_turns_faster(const struct gi_joint_run *joint)
+{
+    uint64_t turns_ns = 0, joint_ns = 0;
+    for (uint32_t i = 0; i < joint->group->n_slots; i++) {
+        const struct gi_answer *answer = find_answer(joint->group, i);
+        uint64_t multi_ns, one_ns;
+        if (!is_decoding(answer)) {
+            continue;
+        }
+        if (!gi_step_executors_is_one(answer->session, gi_answer_step_kind(answer), &multi_ns,
+                                      &one_ns)) {
+            return false;
+        }
+        turns_ns += one_ns;
+        joint_ns = multi_ns > joint_ns ? multi_ns : joint_ns;
+    }
+    return turns_ns <= (joint->times.step_ns[0] ? joint->times.step_ns[0] : joint_ns);
+}
+
 // In f32 all steps are joint ones, so that no bit depends on other answers. In f16, where results
-// may differ anyway, a single answer uses its own faster steps. After is_refused, only the joint
-// chains already submitted are finished.
+// may differ anyway, a single answer uses its own faster steps, and so do several whose turns are
+// faster than joint steps. After is_refused, only the joint chains already submitted are finished.
 bool gi_joint_run_suits(const struct gi_answer *answer)
 {
     const struct gi_joint_run *joint = joint_of(answer);
@@ -156,8 +179,8 @@ bool gi_joint_run_suits(const struct gi_answer *answer)
     if (has_untaken(answer) || (find_members(joint) & bit_of(answer))) {
         return true;
     }
-    return !joint->group->joint.is_refused &&
-           (!answer->session->tables.recorder.is_half || has_company(answer));
+    return !joint->group->joint.is_refused && (!answer->session->tables.recorder.is_half ||
+                                               (has_company(answer) && !are_turns_faster(joint)));
 }
 
 // Returns true if an answer has undelivered tokens or an unread chain.

@@ -194,7 +194,8 @@ static bool give_slots(struct gi_session_group *group, struct glinfer_session *s
     session->tables.graph.kv_cache = caches;
     session->tables.graph.states = states;
     gi_tables_init(&session->tables, ranges);
-    recorder->movable = ranges[GI_SESSION_VECTORS];
+    recorder->movable = group->n_slots > 1 ? (struct gi_range){.buffer = group->memory.buffers}
+                                           : ranges[GI_SESSION_VECTORS];
     recorder->n_later =
         (uint32_t)(group->memory.buffers + group->memory.n_buffers - 1 - recorder->movable.buffer);
     return true;

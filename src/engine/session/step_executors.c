@@ -122,8 +122,9 @@ bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_erro
             .cache_dir = device->cache_dir,
             .may_compile = device->may_compile,
         };
-        // Programs would depend on the slot, and most steps of a group are joint ones.
-        const bool is_wanted = ends[end].name && session->group->n_slots == 1;
+        // In f32 the steps of a group are joint ones.
+        const bool is_wanted =
+            ends[end].name && (session->group->n_slots == 1 || session->tables.recorder.is_half);
         own->upgrades[end] = is_wanted ? gi_upgrade_create(&params, err) : NULL;
         if (is_wanted && !own->upgrades[end]) {
             return false;
@@ -221,6 +222,19 @@ enum glinfer_dispatch gi_step_executors_recall(struct glinfer_session *session,
     step_ns[multi] = (double)report.multi_ns;
     step_ns[GLINFER_DISPATCH_PERSISTENT] = (double)report.persistent_ns;
     return report.is_persistent ? GLINFER_DISPATCH_PERSISTENT : multi;
+}
+
+bool gi_step_executors_is_one(const struct glinfer_session *session, enum gi_step_end end,
+                              uint64_t *multi_ns, uint64_t *one_ns)
+{
+    struct gi_upgrade *upgrade = session->step_executors->upgrades[end];
+    if (!upgrade || !gi_upgrade_executor(upgrade)) {
+        return false;
+    }
+    const struct gi_upgrade_report report = gi_upgrade_recall(upgrade);
+    *multi_ns = report.multi_ns;
+    *one_ns = report.persistent_ns;
+    return true;
 }
 
 const struct gi_hash *gi_step_executors_key(struct glinfer_session *session, enum gi_step_end end)

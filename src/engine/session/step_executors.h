@@ -43,5 +43,9 @@ struct gi_executor *gi_step_executors_find_logits(struct glinfer_session *sessio
 enum glinfer_dispatch gi_step_executors_recall(struct glinfer_session *session,
                                                enum gi_step_end end,
                                                double step_ns[GLINFER_DISPATCH_WAYS]);
+// Returns true if such steps are submitted as one dispatch, and sets the times of a step by many
+// dispatches and by one, in nanoseconds; 0: not measured.
+bool gi_step_executors_is_one(const struct glinfer_session *session, enum gi_step_end end,
+                              uint64_t *multi_ns, uint64_t *one_ns);
 // Returns the cache key of the verdicts on such steps; NULL: none. For tests.
 const struct gi_hash *gi_step_executors_key(struct glinfer_session *session, enum gi_step_end end);

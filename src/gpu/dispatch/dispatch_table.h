@@ -86,7 +86,7 @@ struct gi_dispatch {
     bool consumes;    // consumes the values that the previous entry publishes, in its binding 1
     uint32_t n_split; // groups that work out one result together and publish to each other; 0: none
     uint64_t runtime_params; // bit i: word i of params depends on the context or is not constant
-    uint32_t runtime_begins; // bit i: where binding i begins depends on the size of the context
+    uint32_t runtime_begins; // bit i: where binding i begins depends on the context or slot
     // For figures and tuning only:
     uint32_t site;         // where its shape was chosen, counted from 1; 0: nowhere
     uint64_t weight_bytes; // that it reads

@@ -29,8 +29,8 @@ struct gi_recorder {
     bool packs_rows;                   // inputs of products in f16: ops/gemm/pack_rows.h
     struct gi_list_form form;          // the form that the list's executor asks for
     struct gi_slots slots;
-    // Memory whose place depends on the size of the context: everything from the start of this
-    // range on in its buffer, and the n_later buffers after that one.
+    // Memory whose place depends on the size of the context or on the slot: everything from the
+    // start of this range on in its buffer, and the n_later buffers after that one.
     struct gi_range movable;
     uint32_t n_later;
     // Set for projections of a decode step with adapters: the offset of the scales, in floats of

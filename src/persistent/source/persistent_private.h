@@ -21,6 +21,7 @@ struct gi_persistent_stage {
     struct gi_glsl_source source;
     struct gi_stage text; // of source
     bool is_same_begin[GI_MAX_BINDINGS], is_same_buffer[GI_MAX_BINDINGS];
+    uint32_t runtime_begins; // of any entry: the text holds none of these begins
     bool is_same_field[GI_STAGE_MAX_FIELDS];
 };
 

@@ -100,10 +100,10 @@ static void compare_entry(struct gi_persistent_maker *m, struct gi_persistent_st
 {
     const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
     const uint32_t *params = gi_dispatch_table_params(m->table, entry);
+    stage->runtime_begins |= dispatch->runtime_begins;
     for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
         const struct gi_range *a = &dispatch->bindings[i], *b = &stage->first->bindings[i];
-        stage->is_same_begin[i] = stage->is_same_begin[i] && a->offset == b->offset &&
-                                  (dispatch->runtime_begins >> i & 1) == 0;
+        stage->is_same_begin[i] = stage->is_same_begin[i] && a->offset == b->offset;
         stage->is_same_buffer[i] = stage->is_same_buffer[i] && a->buffer == b->buffer;
     }
     for (uint32_t i = 0; i < stage->text.n_fields; i++) {

@@ -29,7 +29,7 @@ static bool name_block(struct gi_persistent_maker *m, const struct gi_persistent
     } else {
         snprintf(index, sizeof(index), "entry_buffer.%c", component[block->binding]);
     }
-    if (stage->is_same_begin[block->binding]) {
+    if (stage->is_same_begin[block->binding] && !(stage->runtime_begins >> block->binding & 1)) {
         snprintf(begin, sizeof(begin), "%lluu", (unsigned long long)(range->offset / size));
     } else {
         snprintf(begin, sizeof(begin), "entry_begin.%c", component[block->binding]);
