@@ -219,14 +219,18 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
 // that for a G31. Adreno: 4.3 GB/s of an A643. Intel: a UHD 600 of 144 Gflop/s. AMD: a Vega 3.
 // NVIDIA: a Jetson Nano of 236 Gflop/s. Where the GPU is not known: less than any of these.
 #define RATES(mmac, mb, us) .rates = {mmac, mb, us}
+#define NVIDIA                                                                                     \
+    LARGE, RATES(12000, 7500, 20), .indirect = GI_INDIRECT_YES, .subgroup_size = 32,               \
+                                   .large_pages_from = UINT64_C(1) << 30,                          \
+                                   .persistent.is_default = true
 #define V3D                                                                                        \
     SMALL, RATES(1000, 3600, 100), .indirect = GI_INDIRECT_NO, .gemv = v3d_gemv,                   \
                                    .attention = {64, 3, 1, 6, true}, .packs_rows = true,           \
                                    .attention_block = {4, 2, true}, UNSCALED(2X8)
 // clang-format off
 static const struct gi_device_class
-    nvidia = {LARGE, .name = "NVIDIA", RATES(12000, 7500, 20), .indirect = GI_INDIRECT_YES, .subgroup_size = 32,
-              .large_pages_from = UINT64_C(1) << 30, .persistent.is_default = true, .max_batch = 1792},
+    nvidia = {NVIDIA, .name = "NVIDIA", .max_batch = 1792},
+    tegra = {NVIDIA, .name = "NVIDIA Tegra"}, // shares its memory with the CPU: small batches
     intel = {INTEL, .name = "Intel gen 9", .gemv = counted_gemv, RATES(7000, 9000, 20), .wave_groups = 10, .gemm_tile = GI_GEMM_TILE_THIN},
     intel_gen12 = {INTEL, UNSCALED(4X8), .name = "Intel gen 11 and 12", .gemv = counted_gemv, RATES(10000, 9000, 20), .wave_groups = 24,
                    .gemm_tile = GI_GEMM_TILE_THIN},
@@ -311,6 +315,7 @@ static const struct {
     {"Adreno", NULL, &adreno_qualcomm},
     {"PowerVR", NULL, &powervr},
     {"Apple", NULL, &apple},
+    {"Tegra", "NVIDIA", &tegra},
     {"NVIDIA", "NVIDIA", &nvidia},
     {"NVIDIA", NULL, &nouveau},
     {"(ICL", "Mesa", &intel_gen12},
