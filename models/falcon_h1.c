@@ -12,8 +12,11 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
 }
 
 static const struct gi_weight_spec weights[] = {
-    GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"), GI_WEIGHT_OUT(GI_NORM_FFN),   GI_MAMBA2_WEIGHTS,
-    GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),     GI_WEIGHT_DOWN(GI_NORM_NEXT),
+    GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
+    GI_WEIGHT_OUT(GI_NORM_FFN),
+    GI_MAMBA2_WEIGHTS(GI_NORM_FFN),
+    GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
+    GI_WEIGHT_DOWN(GI_NORM_NEXT),
 };
 
 static const struct gi_norm_spec norms[] = {

@@ -9,7 +9,7 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
 }
 
 static const struct gi_weight_spec ssm_weights[] = {
-    GI_MAMBA2_WEIGHTS,
+    GI_MAMBA2_WEIGHTS(GI_NORM_FFN),
     GI_WEIGHT_GATE_UP("ffn_gate", "ffn_up"),
     GI_WEIGHT_DOWN(GI_NORM_NEXT),
 };
@@ -27,7 +27,7 @@ static void record_ssm_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_ffn_block(graph, layer);
 }
 
-static const struct gi_other_layers ssm_layers = {
+static const struct gi_layer_tables ssm_layers = {
     GI_WEIGHTS(ssm_weights),
     GI_NORMS(ssm_norms),
     .record_layer = record_ssm_layer,
@@ -41,7 +41,7 @@ static bool read_expert_hparams(const struct gi_hparams_reader *reader, struct g
 }
 
 static const struct gi_weight_spec ssm_expert_weights[] = {
-    GI_MAMBA2_WEIGHTS,
+    GI_MAMBA2_WEIGHTS(GI_NORM_FFN),
     GI_WEIGHT_EXPERTS_GATE_UP,
     GI_WEIGHT_EXPERTS_DOWN,
     GI_WEIGHT_ROUTER,
@@ -54,7 +54,7 @@ static void record_ssm_expert_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_experts_block(graph, layer);
 }
 
-static const struct gi_other_layers ssm_expert_layers = {
+static const struct gi_layer_tables ssm_expert_layers = {
     GI_WEIGHTS(ssm_expert_weights),
     GI_NORMS(ssm_norms),
     .record_layer = record_ssm_expert_layer,

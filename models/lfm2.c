@@ -60,7 +60,7 @@ static void record_conv_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_ffn_block(graph, layer);
 }
 
-static const struct gi_other_layers conv_layers = {
+static const struct gi_layer_tables conv_layers = {
     GI_WEIGHTS(conv_weights),
     GI_NORMS(conv_norms),
     .record_layer = record_conv_layer,
@@ -111,7 +111,7 @@ static void record_conv_expert_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_experts_block(graph, layer);
 }
 
-static const struct gi_other_layers conv_expert_layers = {
+static const struct gi_layer_tables conv_expert_layers = {
     GI_WEIGHTS(conv_expert_weights),
     GI_NORMS(conv_expert_norms),
     .record_layer = record_conv_expert_layer,

@@ -51,3 +51,41 @@ bool gi_mamba2_hparams(const struct gi_hparams_reader *reader, bool has_norm,
     sizes->state_size = gi_ssm_state_size(&ssm);
     return true;
 }
+
+//-- layers without a network ----------------------------------------------------------------------
+
+static const struct gi_weight_spec weights[] = {GI_MAMBA2_WEIGHTS(GI_NORM_NEXT)};
+
+static const struct gi_norm_spec norms[] = {
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+    GI_MAMBA2_NORMS,
+};
+
+static void record_layer(struct gi_graph *graph, uint32_t layer)
+{
+    gi_graph_ssm(graph, layer);
+    gi_graph_ssm_out(graph, layer);
+}
+
+const struct gi_layer_tables gi_mamba2_layers = {
+    GI_WEIGHTS(weights),
+    GI_NORMS(norms),
+    .record_layer = record_layer,
+};
+
+//-- Mamba-2 itself --------------------------------------------------------------------------------
+
+static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        gi_set_recurrent(hparams, i);
+    }
+    return gi_mamba2_hparams(reader, true, hparams);
+}
+
+const struct gi_model_family gi_model_family_mamba2 = {
+    .name = "mamba2",
+    .read_hparams = read_hparams,
+    GI_NORMS(norms),
+    .others = &gi_mamba2_layers,
+};

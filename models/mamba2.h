@@ -8,8 +8,12 @@
 bool gi_mamba2_hparams(const struct gi_hparams_reader *reader, bool has_norm,
                        struct gi_hparams *hparams);
 
-// Rows of tables: the projections to and from it, and the vectors between.
-#define GI_MAMBA2_WEIGHTS                                                                          \
+// Layers of a norm and a state space model, without a network.
+extern const struct gi_layer_tables gi_mamba2_layers;
+
+// Rows of tables: the projections to and from it, of which the second carries the gamma of a norm,
+// and the vectors between.
+#define GI_MAMBA2_WEIGHTS(norm)                                                                    \
     {                                                                                              \
         .slot = GI_SLOT_SSM_IN,                                                                    \
         .name = "ssm_in",                                                                          \
@@ -21,7 +25,7 @@ bool gi_mamba2_hparams(const struct gi_hparams_reader *reader, bool has_norm,
         .next_norm = GI_NORM_NONE,                                                                 \
     },                                                                                             \
         GI_WEIGHT_ONE(GI_SLOT_SSM_OUT, "ssm_out", GI_WEIGHT_ORDER_PLAIN, GI_DIM_STATE, "ssm_out",  \
-                      GI_DIM_EMBD, GI_NORM_FFN)
+                      GI_DIM_EMBD, norm)
 #define GI_MAMBA2_NORMS                                                                            \
     {GI_NORM_CONV, "blk.%u.ssm_conv1d", GI_DIM_CONV},                                              \
         {GI_NORM_CONV_SHIFT, "blk.%u.ssm_conv1d", GI_DIM_CHANNEL},                                 \

@@ -380,7 +380,7 @@ struct glinfer_model_info {
     uint64_t file_size;   // bytes
     uint64_t weight_size; // bytes of all tensors in the file
     uint64_t n_params;    // elements of all tensors
-    uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_vocab;
+    uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_vocab; // 0: has none
     uint32_t n_ctx_train; // context in tokens that the model was trained with
     // Estimates for n_ctx, the cache types and n_sessions of the params (bytes):
     uint32_t n_ctx;

@@ -142,7 +142,7 @@ static void record_linear_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_ffn_block(graph, layer);
 }
 
-static const struct gi_other_layers linear_layers = {
+static const struct gi_layer_tables linear_layers = {
     GI_WEIGHTS(linear_weights),
     GI_NORMS(gi_qwen35_linear_norms),
     .record_layer = record_linear_layer,
@@ -189,7 +189,7 @@ void gi_qwen35_record_linear_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_experts_block(graph, layer);
 }
 
-static const struct gi_other_layers linear_expert_layers = {
+static const struct gi_layer_tables linear_expert_layers = {
     GI_WEIGHTS(linear_expert_weights),
     GI_NORMS(gi_qwen35_linear_norms),
     .record_layer = gi_qwen35_record_linear_layer,

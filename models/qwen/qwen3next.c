@@ -48,7 +48,7 @@ static const struct gi_weight_spec linear_weights[] = {
     GI_WEIGHT_ROUTER_GATED,
 };
 
-static const struct gi_other_layers linear_layers = {
+static const struct gi_layer_tables linear_layers = {
     GI_WEIGHTS(linear_weights),
     GI_NORMS(gi_qwen35_linear_norms),
     .record_layer = gi_qwen35_record_linear_layer,

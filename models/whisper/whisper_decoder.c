@@ -45,7 +45,7 @@ static const struct gi_weight_spec cross_weights[] = {
     GI_WEIGHT_DOWN(GI_NORM_NEXT),
 };
 
-static const struct gi_other_layers cross_layers = {
+static const struct gi_layer_tables cross_layers = {
     GI_WEIGHTS(cross_weights),
     GI_NORMS(gi_layernorm_norms),
     .record_layer = gi_pre_norm_record_layer,

@@ -65,7 +65,7 @@ static void record_keys(struct gi_graph *graph, uint32_t layer)
     gi_graph_qkv(graph, layer, 0);
 }
 
-static const struct gi_other_layers key_layers = {
+static const struct gi_layer_tables key_layers = {
     GI_WEIGHTS(key_weights),
     GI_NORMS(key_norms),
     .record_layer = record_keys,

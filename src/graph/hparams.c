@@ -236,9 +236,30 @@ static bool read_head_count(const struct gi_hparams_reader *reader, struct gi_hp
                                     gi_gguf_path(reader->gguf), key, MAX_HEADS);
 }
 
+// Returns true for a file without attention, whose heads of q are 0.
+static bool lacks_heads(const struct gi_hparams_reader *reader)
+{
+    uint32_t n;
+    return gi_hparams_u32(reader, "attention.head_count", 1, &n) && n == 0;
+}
+
+// Makes all layers recurrent. What attention needs has the least size.
+static bool take_no_heads(struct gi_hparams *hparams)
+{
+    hparams->n_head = hparams->n_kv_head = 1;
+    hparams->head_dim = 8;
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        gi_set_recurrent(hparams, i);
+    }
+    return true;
+}
+
 static bool read_heads(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     uint32_t value_dim = 0;
+    if (lacks_heads(reader)) {
+        return take_no_heads(hparams);
+    }
     if (!read_head_count(reader, hparams) || !read_kv_heads(reader, hparams) ||
         !gi_hparams_u32(reader, "attention.key_length", hparams->n_embd / hparams->n_head,
                         &hparams->head_dim) ||
@@ -323,8 +344,8 @@ static bool read_embedding(const struct gi_hparams_reader *reader, struct gi_hpa
     return true;
 }
 
-// Reads the width of a layer's network, a number or one for each layer, which a file may leave out
-// if it gives that of experts.
+// Reads the width of a layer's network, a number or one for each layer, of which those of layers
+// without a network are 0. A file may leave it out if it gives that of experts.
 static bool read_widths(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     const char *const name = "feed_forward_length";
@@ -334,19 +355,21 @@ static bool read_widths(const struct gi_hparams_reader *reader, struct gi_hparam
     make_key(reader, "expert_feed_forward_length", expert_key);
     if (!gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_I32, &list, NULL) || list.count == 0) {
         return (!gi_gguf_has(reader->gguf, key) && gi_gguf_has(reader->gguf, expert_key)) ||
-               read_count(reader, name, 1, MAX_FF, &hparams->n_ff);
+               read_count(reader, name, lacks_heads(reader) ? 0 : 1, MAX_FF, &hparams->n_ff);
     }
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
         const int32_t n = i < list.count ? gi_gguf_array_i32(&list, i) : 0;
-        if (n < 1 || n > MAX_FF) {
+        if (n < 0 || n > MAX_FF) {
             return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                                "%s: %s of layer %u is %d, expected 1 to %d",
+                                "%s: %s of layer %u is %d, expected 0 to %d",
                                 gi_gguf_path(reader->gguf), key, i, n, MAX_FF);
         }
         hparams->layer_ff[i] = (uint32_t)n;
         hparams->n_ff = (uint32_t)n > hparams->n_ff ? (uint32_t)n : hparams->n_ff;
     }
-    return true;
+    return hparams->n_ff > 0 ||
+           gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE, "%s: %s is 0 for all layers",
+                        gi_gguf_path(reader->gguf), key);
 }
 
 // Norms and embeddings go by four elements.

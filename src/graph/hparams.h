@@ -31,8 +31,9 @@ enum gi_layer_kind {
     GI_LAYER_SHARED_KV, // attention over the keys and values of an earlier layer; stores nothing
     GI_LAYER_RECURRENT,
     GI_LAYER_BOTH,
-    GI_LAYER_CROSS, // attention over keys and values of another tower; stores nothing
-    GI_LAYER_KEYS,  // keys and values for another tower, without attention
+    GI_LAYER_CROSS,   // attention over keys and values of another tower; stores nothing
+    GI_LAYER_KEYS,    // keys and values for another tower, without attention
+    GI_LAYER_NETWORK, // a feed-forward network alone; stores nothing
     GI_LAYER_KIND_COUNT,
 };
 
@@ -145,7 +146,8 @@ struct gi_hparams_reader {
 // most the embedding's rows. Layers without heads of k and v become recurrent. Fails with
 // BAD_FILE (a key is missing, has the wrong type or is out of range) and UNSUPPORTED (an unknown
 // type of RoPE scaling, a head size that is not a multiple of 8, layers that differ in heads of k
-// and v, unless a family defines the heads of layers with a window).
+// and v, unless a family defines the heads of layers with a window). In a file without heads of q
+// all layers are recurrent.
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 
 // Reads the keys of a mixture of experts, and which layers have no experts. Fails with BAD_FILE.
@@ -167,7 +169,7 @@ bool gi_hparams_window_period(const struct gi_hparams_reader *reader, uint32_t f
 
 enum gi_layer_kind gi_layer_kind(const struct gi_hparams *hparams, uint32_t layer);
 // Returns true for a layer that a family describes in its table of other layers: a recurrent one,
-// one of cross-attention, or one of keys alone.
+// one of cross-attention, or one of keys alone. A network alone has a table of its own.
 bool gi_layer_is_other(const struct gi_hparams *hparams, uint32_t layer);
 // Return true for a layer whose weights make queries; keys and values.
 bool gi_has_q(const struct gi_hparams *hparams, uint32_t layer);

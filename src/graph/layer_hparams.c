@@ -57,7 +57,8 @@ uint32_t gi_memory_layer(const struct gi_hparams *hparams, uint32_t layer)
 bool gi_keeps_rows(const struct gi_hparams *hparams, uint32_t layer)
 {
     const enum gi_layer_kind kind = gi_layer_kind(hparams, layer);
-    return kind != GI_LAYER_RECURRENT && kind != GI_LAYER_SHARED_KV && kind != GI_LAYER_CROSS;
+    return kind != GI_LAYER_RECURRENT && kind != GI_LAYER_SHARED_KV && kind != GI_LAYER_CROSS &&
+           kind != GI_LAYER_NETWORK;
 }
 
 bool gi_layer_is_other(const struct gi_hparams *hparams, uint32_t layer)

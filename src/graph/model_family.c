@@ -1,18 +1,21 @@
 #include "graph/model_family.h"
 
-const struct gi_model_family *gi_model_family_of(const struct gi_model_family *family,
-                                                 const struct gi_hparams *hparams, uint32_t layer)
+struct gi_layer_tables gi_model_family_tables(const struct gi_model_family *family,
+                                              const struct gi_hparams *hparams, uint32_t layer)
 {
-    return layer < hparams->n_leading ? family->leading : family;
+    family = layer < hparams->n_leading ? family->leading : family;
+    if (gi_layer_kind(hparams, layer) == GI_LAYER_NETWORK) {
+        return *family->networks;
+    }
+    if (gi_layer_is_other(hparams, layer)) {
+        return *family->others;
+    }
+    return (struct gi_layer_tables){family->weights, family->n_weights, family->norms,
+                                    family->n_norms, family->record_layer};
 }
 
 void gi_model_family_record(const struct gi_model_family *family, struct gi_graph *graph,
                             uint32_t layer)
 {
-    family = gi_model_family_of(family, graph->hparams, layer);
-    if (gi_layer_is_other(graph->hparams, layer)) {
-        family->others->record_layer(graph, layer);
-    } else {
-        family->record_layer(graph, layer);
-    }
+    gi_model_family_tables(family, graph->hparams, layer).record_layer(graph, layer);
 }

@@ -4,9 +4,8 @@
 
 #include "graph/graph.h"
 
-// Layers that differ from a family's first kind: those that store a state in place of keys and
-// values, and of two towers the layers that connect them (gi_layer_is_other).
-struct gi_other_layers {
+// The layers of one kind.
+struct gi_layer_tables {
     const struct gi_weight_spec *weights;
     size_t n_weights;
     const struct gi_norm_spec *norms;
@@ -28,7 +27,10 @@ struct gi_model_family {
     void (*record_layer)(struct gi_graph *graph, uint32_t layer);
     const char *first_norm;  // the tensor of the first layer's GI_NORM_ATTN; NULL: see norms
     const char *output_norm; // the tensor of the norm before the output; NULL: "output_norm"
-    const struct gi_other_layers *others; // NULL: all layers must have heads of q, k and v
+    // Layers that store a state in place of keys and values, and of two towers the layers that
+    // connect them (gi_layer_is_other). NULL: all layers must have heads of q, k and v.
+    const struct gi_layer_tables *others;
+    const struct gi_layer_tables *networks; // layers of GI_LAYER_NETWORK; NULL: there are none
     // The family of a mixture's n_leading first layers, which have no experts; this family's norms
     // must include its norms. NULL: n_leading must be 0.
     const struct gi_model_family *leading;
@@ -39,10 +41,10 @@ struct gi_model_family {
     const char *other_tensor; // "blk.%u.attn_q_norm", of the first layer
 };
 
-// Returns the family whose tables describe a layer: family itself or that of leading layers.
-const struct gi_model_family *gi_model_family_of(const struct gi_model_family *family,
-                                                 const struct gi_hparams *hparams, uint32_t layer);
-// Records a layer: one with attention, or a recurrent one.
+// Returns the tables that describe a layer: of the family, or of the one of leading layers.
+struct gi_layer_tables gi_model_family_tables(const struct gi_model_family *family,
+                                              const struct gi_hparams *hparams, uint32_t layer);
+// Records a layer of any kind.
 void gi_model_family_record(const struct gi_model_family *family, struct gi_graph *graph,
                             uint32_t layer);
 

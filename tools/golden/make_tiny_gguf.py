@@ -75,7 +75,8 @@ def parse_arguments():
                         "qwen3moe", "granitemoe", "gemma", "exaone", "exaone4", "internlm2", "ernie4_5",
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
                         "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35",
-                        "qwen35moe", "qwen3next", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "gemma4", "gemma3n"], default="llama")
+                        "qwen35moe", "qwen3next", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "nemotron_h", "mamba2",
+                        "gemma4", "gemma3n"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -118,6 +119,7 @@ def parse_arguments():
     parser.add_argument("--state-dim", type=int, default=32, help="Mamba-2: rows of a state, whose heads, groups, columns "
                         "and taps are those of linear attention")
     parser.add_argument("--state-norm", action="store_true", help="falcon-h1: a norm of what states give")
+    parser.add_argument("--blocks", default="", help="nemotron_h: what each layer is: M Mamba-2, - a network, * attention")
     parser.add_argument("--one-in", type=int, default=0, help="qwen3next: first layers with one tensor for q, k, v and gate")
     parser.add_argument("--next", type=int, default=0, help="qwen35: layers after the last, which predict further tokens")
     parser.add_argument("--interval", type=int, default=4, help="one layer in this many has attention")
@@ -218,27 +220,32 @@ def add_facts(writer, args, n_vocab):
         writer.add_nextn_predict_layers(args.next)
     if args.arch == "gemma4":
         writer.add_feed_forward_length([ff_of(args, layer) for layer in range(args.layers)])
+    elif args.arch == "nemotron_h":
+        writer.add_feed_forward_length([args.ff if block == "-" else 0 for block in args.blocks])
     else:
-        writer.add_feed_forward_length(args.ff)
-    writer.add_head_count(args.heads)
+        writer.add_feed_forward_length(0 if args.arch == "mamba2" else args.ff)
+    writer.add_head_count(0 if args.arch == "mamba2" else args.heads)
     if args.arch in SHORT_CONV:
         writer.add_head_count_kv([0 if is_conv(args, layer) else args.kv_heads for layer in range(args.layers)])
         writer.add_shortconv_l_cache(args.taps)
-    elif args.arch == "granitehybrid":
+    elif args.arch in ("granitehybrid", "nemotron_h"):
         writer.add_head_count_kv([args.kv_heads if has_attention(args, layer) else 0 for layer in range(args.layers)])
         writer.add_rope_scaling_finetuned(False)
+    elif args.arch == "mamba2":
+        pass
     elif args.kv_heads != args.window_kv_heads:
         writer.add_head_count_kv([args.window_kv_heads if has_window(args, layer) else args.kv_heads
                                   for layer in range(args.layers)])
     else:
         writer.add_head_count_kv(args.kv_heads)
-    writer.add_key_length(args.head_dim)
-    writer.add_value_length(args.head_dim)
-    writer.add_rope_dimension_count(args.rot or args.head_dim)
-    writer.add_rope_freq_base(args.rope_base)
-    if args.arch in LAYER_NORMS:
+    if args.arch != "mamba2":
+        writer.add_key_length(args.head_dim)
+        writer.add_value_length(args.head_dim)
+        writer.add_rope_dimension_count(args.rot or args.head_dim)
+        writer.add_rope_freq_base(args.rope_base)
+    if args.arch in (*LAYER_NORMS, "nemotron_h"):
         writer.add_layer_norm_eps(args.norm_eps)
-    else:
+    if args.arch not in LAYER_NORMS:
         writer.add_layer_norm_rms_eps(args.norm_eps)
     writer.add_vocab_size(n_vocab)
     if args.experts:
@@ -398,13 +405,13 @@ POST_NORMS = ("gemma-embedding", "gemma3", "gemma4", "gemma2", "olmo2", "glm4", 
 FFN_NORMS = dict.fromkeys(("seed_oss", "qwen35", "qwen35moe", "qwen3next", "gpt-oss"), "post_attention_norm")
 NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
 LINEAR = ("qwen35", "qwen35moe", "qwen3next")  # with linear attention in most layers, and gates in the others
-SSM = ("granitehybrid", "falcon-h1")  # with Mamba-2, in place of attention or beside it
+SSM = ("granitehybrid", "falcon-h1", "nemotron_h", "mamba2")  # with Mamba-2, in place of attention or beside it
 SHORT_CONV = ("lfm2", "lfm2moe")  # with short convolutions in most layers, and the embedding's norm for the output
 ROUTER_BIASES = ("lfm2moe",)  # whose choice of experts has a bias
 SHARED_GATES = ("qwen2moe", "qwen35moe", "qwen3next")  # whose shared expert has a share of its own
 SHARED_KV = ("gemma4", "gemma3n")  # with layers that read the keys and values of earlier ones
-ONE_NORM = ("phi2",)  # whose two blocks run side by side
-NO_GATE = ("starcoder2", "nemotron", "arcee", "phi2", "apertus")  # with a network without a gate
+ONE_NORM = ("phi2", "nemotron_h", "mamba2")  # whose two blocks run side by side, or which have one
+NO_GATE = ("starcoder2", "nemotron", "nemotron_h", "arcee", "phi2", "apertus")  # with a network without a gate
 ALL_BIASES = ("starcoder2", "phi2")
 STACKED_QKV = ("phi3", "phi2")  # with q, k and v in one tensor
 STACKED_GATE = ("phi3", "glm4")  # with gate and up in one tensor
@@ -436,6 +443,8 @@ def add_linear_attention(make, args, prefix, layer):
 
 
 def has_attention(args, layer):
+    if args.arch in ("nemotron_h", "mamba2"):
+        return args.blocks[layer:layer + 1] == "*"
     return args.arch != "granitehybrid" or (layer + 1) % args.interval == 0
 
 
@@ -450,7 +459,7 @@ def add_ssm(make, args, prefix):
     make.vector(f"{prefix}ssm_dt.bias", n_head, np.float32(-2), 0.7)
     make.writer.add_tensor(f"{prefix}ssm_a", -np.exp(make.draw(f"{prefix}ssm_a", (n_head, 1))))
     make.vector(f"{prefix}ssm_d", (n_head, 1), np.float32(1), 0.5)
-    if args.arch == "granitehybrid" or args.state_norm:
+    if args.arch != "falcon-h1" or args.state_norm:
         make.vector(f"{prefix}ssm_norm.weight", (n_group, size // n_group), np.float32(1), 0.2)
     make.matrix(prefix, "ssm_out", args.embd, size, kind="attn_output")
 
@@ -620,11 +629,13 @@ def add_layer(make, args, prefix, layer):
             make.norm(f"{prefix}ffn_norm", args.embd)
         elif args.arch not in ONE_NORM and not args.parallel:
             make.norm(f"{prefix}{FFN_NORMS.get(args.arch, 'ffn_norm')}.weight", args.embd)
-    if args.arch in SSM and (args.arch == "falcon-h1" or not has_attention(args, layer)):
+    is_network = args.blocks[layer:layer + 1] == "-"
+    if args.arch in SSM and (args.arch == "falcon-h1" or not has_attention(args, layer)) and not is_network:
         add_ssm(make, args, prefix)
     if has_attention(args, layer):
         add_attention(make, args, prefix, q_size, kv_size)
-    add_network_or_experts(make, args, prefix, layer)
+    if is_network or args.arch not in ("nemotron_h", "mamba2"):
+        add_network_or_experts(make, args, prefix, layer)
 
 
 def add_attention(make, args, prefix, q_size, kv_size):

@@ -158,6 +158,11 @@ make tiny-granitehybrid-moe --arch granitehybrid --types attn=q8_0,ffn=q4_0,shar
     --layers 3 --interval 3 --linear-heads 2 --linear-k-heads 1 --linear-dim 64 --state-dim 128 --scales --experts 6 --experts-used 2 --shared 2
 make tiny-falcon_h1 --arch falcon-h1 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 32 --ff 96 \
     --layers 2 --linear-heads 2 --linear-k-heads 1 --linear-dim 64 --state-dim 256 --rope-base 100000000000
+# Layers of one block each; Mamba-2 alone.
+make tiny-nemotron_h --arch nemotron_h --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 \
+    --layers 5 --blocks 'M-M*-' --linear-heads 2 --linear-k-heads 2 --linear-dim 64 --state-dim 128 --untied
+make tiny-mamba2 --arch mamba2 --types attn=q8_0,embd=q8_0 --embd 64 --layers 2 --linear-heads 2 --linear-k-heads 1 \
+    --linear-dim 64 --state-dim 64
 # The same with a first layer of each kind without experts, and layers of each kind with.
 make tiny-lfm2moe --arch lfm2moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 \
     --expert-ff 32 --layers 4 --interval 2 --rope-base 1000000 --experts 6 --experts-used 2 --leading 2

@@ -339,11 +339,12 @@ static const char *kind_of(const struct glinfer_model_info *info)
 
 static void print_shape(const struct glinfer_model_info *info)
 {
-    printf(
-        "  %-15s %u layers, %u wide, feed-forward %u, %u query heads, %u KV head%s, head size %u, "
-        "vocabulary %u\n",
-        "shape", info->n_layer, info->n_embd, info->n_ff, info->n_head, info->n_kv_head,
-        cli_plural(info->n_kv_head), info->head_dim, info->n_vocab);
+    printf("  %-15s %u layers, %u wide, ", "shape", info->n_layer, info->n_embd);
+    if (info->n_head > 0) {
+        printf("feed-forward %u, %u query heads, %u KV head%s, head size %u, ", info->n_ff,
+               info->n_head, info->n_kv_head, cli_plural(info->n_kv_head), info->head_dim);
+    }
+    printf("vocabulary %u\n", info->n_vocab);
     if (info->is_speech) {
         printf("  %-15s %u layers, %u positions of 20 ms, %u bands\n", "encoder",
                info->n_encoder_layer, info->n_encoder_ctx, info->n_mel);

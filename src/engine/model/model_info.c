@@ -239,9 +239,11 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     info->n_mel = hparams->n_sound;
     info->n_embd = hparams->n_embd;
     info->n_ff = hparams->n_ff;
-    info->n_head = hparams->n_head;
-    info->n_kv_head = hparams->n_kv_head;
-    info->head_dim = hparams->head_dim;
+    if (plan->family->n_weights > 0) { // else no layer has attention
+        info->n_head = hparams->n_head;
+        info->n_kv_head = hparams->n_kv_head;
+        info->head_dim = hparams->head_dim;
+    }
     info->n_vocab = hparams->n_vocab;
     info->n_ctx_train = hparams->n_ctx_train;
     info->n_ctx = shape.n_ctx;

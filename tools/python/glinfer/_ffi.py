@@ -1001,12 +1001,19 @@ class ModelInfo(NamedTuple):
     weight_size: int
     # elements of all tensors
     n_params: int
+    # 0: has none
     n_layer: int
+    # 0: has none
     n_embd: int
+    # 0: has none
     n_ff: int
+    # 0: has none
     n_head: int
+    # 0: has none
     n_kv_head: int
+    # 0: has none
     head_dim: int
+    # 0: has none
     n_vocab: int
     # context in tokens that the model was trained with
     n_ctx_train: int

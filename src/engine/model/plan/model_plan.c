@@ -45,12 +45,9 @@ static bool has_norm(const struct gi_model_plan *plan, const struct gi_norm_spec
 static void plan_layer_norms(struct gi_model_plan *plan, uint32_t layer)
 {
     const struct gi_hparams *hparams = &plan->hparams;
-    const bool is_other = gi_layer_is_other(hparams, layer);
-    const struct gi_model_family *family = gi_model_family_of(plan->family, hparams, layer);
-    const struct gi_other_layers *others = family->others;
-    const size_t n = is_other ? others->n_norms : family->n_norms;
-    for (size_t i = 0; i < n; i++) {
-        const struct gi_norm_spec *spec = is_other ? &others->norms[i] : &family->norms[i];
+    const struct gi_layer_tables tables = gi_model_family_tables(plan->family, hparams, layer);
+    for (size_t i = 0; i < tables.n_norms; i++) {
+        const struct gi_norm_spec *spec = &tables.norms[i];
         const char *name = norm_name(plan, spec, layer);
         uint32_t n_cols, n_rows;
         gi_norm_shape(hparams, layer, spec->size, &n_cols, &n_rows);
@@ -261,14 +258,10 @@ static void plan_weights(struct gi_model_plan *plan)
         return;
     }
     for (uint32_t layer = 0; layer < n_layer; layer++) {
-        const bool is_other = gi_layer_is_other(&plan->hparams, layer);
-        const struct gi_model_family *family =
-            gi_model_family_of(plan->family, &plan->hparams, layer);
-        const size_t n = is_other ? family->others->n_weights : family->n_weights;
-        for (size_t i = 0; i < n; i++) {
-            const struct gi_weight_spec *spec =
-                is_other ? &family->others->weights[i] : &family->weights[i];
-            plan_layer_weight(plan, choose_form(plan, spec, layer), layer);
+        const struct gi_layer_tables tables =
+            gi_model_family_tables(plan->family, &plan->hparams, layer);
+        for (size_t i = 0; i < tables.n_weights; i++) {
+            plan_layer_weight(plan, choose_form(plan, &tables.weights[i], layer), layer);
         }
     }
     plan->n_weights = n_layer * GI_SLOT_COUNT;
@@ -358,9 +351,11 @@ static bool read_hparams(struct gi_model_plan *plan, struct glinfer_error *err)
     if (family->has_experts && plan->hparams.n_leading == 0) {
         plan->hparams.n_ff = plan->hparams.n_expert_ff;
     }
-    return plan->hparams.n_ff > 0 || gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                                                  "%s: the key %s.feed_forward_length is missing",
-                                                  gi_gguf_path(plan->gguf), family->name);
+    const bool has_networks = family->n_weights > 0; // a family without attention has none either
+    return !has_networks || plan->hparams.n_ff > 0 ||
+           gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s: the key %s.feed_forward_length is missing", gi_gguf_path(plan->gguf),
+                        family->name);
 }
 
 // Leaves *out as it is if the file has no such tensor.
@@ -400,7 +395,7 @@ static bool has_gate(const struct gi_model_family *family)
 static void lay_out_vectors(struct gi_model_plan *plan)
 {
     const struct gi_model_family *family = plan->family;
-    const struct gi_other_layers *more = family->others;
+    const struct gi_layer_tables *more = family->others;
     for (uint32_t i = 0; i < plan->hparams.n_layer; i++) {
         const struct gi_qkv_layout layout =
             gi_layer_qkv_layout(&plan->hparams, i, has_gate(family));

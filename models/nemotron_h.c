@@ -1,0 +1,52 @@
+// Nemotron-H: layers of one block each, in any order: Mamba-2, attention without rotations, or a
+// network without a gate whose activation is the square of a ReLU. A file marks the first by heads
+// of k and v and a width of the network that are 0, the last by a width.
+#include "models/mamba2.h"
+
+static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    hparams->n_rot = 0;
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        if (hparams->layer_ff[i] > 0) {
+            hparams->layer_kinds[i] = GI_LAYER_NETWORK;
+        }
+    }
+    return gi_mamba2_hparams(reader, true, hparams);
+}
+
+static const struct gi_norm_spec norms[] = {
+    {GI_NORM_ATTN, "blk.%u.attn_norm", GI_DIM_EMBD},
+};
+
+static const struct gi_weight_spec attention_weights[] = {
+    GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
+    GI_WEIGHT_OUT(GI_NORM_NEXT),
+};
+
+static const struct gi_weight_spec network_weights[] = {
+    GI_WEIGHT_UP,
+    GI_WEIGHT_DOWN(GI_NORM_NEXT),
+};
+
+static void record_network(struct gi_graph *graph, uint32_t layer)
+{
+    gi_graph_ffn_up(graph, layer, GI_NORM_ATTN);
+    gi_graph_ffn_down(graph, layer);
+}
+
+static const struct gi_layer_tables networks = {
+    GI_WEIGHTS(network_weights),
+    GI_NORMS(norms),
+    .record_layer = record_network,
+};
+
+const struct gi_model_family gi_model_family_nemotron_h = {
+    .name = "nemotron_h",
+    .activation = GI_ACTIVATION_RELU_SQUARED,
+    .read_hparams = read_hparams,
+    GI_WEIGHTS(attention_weights),
+    GI_NORMS(norms),
+    .record_layer = gi_graph_attention_block,
+    .others = &gi_mamba2_layers,
+    .networks = &networks,
+};
