@@ -19,7 +19,7 @@ static const struct gi_tokenizer_model *const models[] = {
 static const struct gi_tokenizer_model *find_model(const struct gi_vocab *vocab)
 {
     const struct gi_text name = vocab->model;
-    if (vocab->rules.is_present && gi_text_is(name, gi_spm_model.name)) {
+    if (vocab->rules.is_present ? gi_text_is(name, gi_spm_model.name) : gi_is_line_bpe(vocab)) {
         return &gi_line_bpe_model;
     }
     for (size_t i = 0; i < N_MODELS; i++) {
@@ -46,7 +46,7 @@ static bool check_vocab(const struct gi_vocab *vocab, struct glinfer_error *err)
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "the tokenizer '%.*s' (tokenizer.ggml.model) is not supported; gpt2 "
                             "(byte-level BPE), llama (SentencePiece), gemma4 (BPE by lines), "
-                            "bert (WordPiece) and t5 (unigram) are",
+                            "whitespace, bert (WordPiece) and t5 (unigram) are",
                             (int)(vocab->model.size < 64 ? vocab->model.size : 64),
                             vocab->model.size ? vocab->model.data : "");
     }
@@ -129,16 +129,17 @@ int32_t gi_vocab_unknown(const struct gi_vocab *vocab)
 // Keeps what the model kind says of BOS and EOS unless the file says otherwise or has none.
 static void init_ends(struct gi_tokenizer *tokenizer, const struct gi_vocab *vocab)
 {
-    const bool is_always = tokenizer->model->always_adds_bos && !tokenizer->rules;
+    const bool is_always = tokenizer->is_bos_forced && !tokenizer->rules;
     const bool is_free = vocab->add_bos < 0 || is_always;
     const bool add_bos = is_free ? tokenizer->is_bos_added : vocab->add_bos != 0;
     const bool add_eos = vocab->add_eos < 0 ? tokenizer->is_eos_added : vocab->add_eos != 0;
+    const bool add_sep = vocab->add_sep < 0 ? tokenizer->is_sep_added : vocab->add_sep != 0;
     tokenizer->bos = vocab->bos;
     tokenizer->eos = vocab->eos;
     tokenizer->is_bos_added = add_bos && vocab->bos != GI_NO_TOKEN;
     tokenizer->is_eos_added = add_eos && vocab->eos != GI_NO_TOKEN;
     tokenizer->sep = vocab->sep;
-    tokenizer->is_sep_added = vocab->add_sep == 1 && vocab->sep != GI_NO_TOKEN;
+    tokenizer->is_sep_added = add_sep && vocab->sep != GI_NO_TOKEN;
 }
 
 static bool is_phi3(struct gi_text name)

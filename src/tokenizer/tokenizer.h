@@ -48,9 +48,9 @@ struct gi_vocab_rules {
 // The vocabulary of a GGUF file; zero or -1 for what it does not say. Needs to live only during
 // gi_tokenizer_create.
 struct gi_vocab {
-    struct gi_text model;         // tokenizer.ggml.model: "gpt2", "llama", "gemma4", "bert", "t5"
-    struct gi_text pre;           // tokenizer.ggml.pre: "smollm", "llama-bpe", ...; of gpt2 alone
-    struct gi_text name;          // general.name: white space after Phi-3's special tokens is void
+    struct gi_text model; // tokenizer.ggml.model: "gpt2", "llama", "gemma4", "bert", "t5", ...
+    struct gi_text pre;   // tokenizer.ggml.pre: "smollm", "llama-bpe", ...; of gpt2 alone
+    struct gi_text name;  // general.name: white space after Phi-3's special tokens is void
     const struct gi_text *tokens; // n_tokens
     const int32_t *types;         // n_tokens of enum gi_token_type, or NULL
     const float *scores;          // n_tokens, or NULL
@@ -62,6 +62,7 @@ struct gi_vocab {
     int add_sep;                            // as add_bos
     int add_bos, add_eos, add_space_prefix; // -1: the file says nothing
     int remove_extra_whitespaces;           // 0, 1, or negative: not set; of t5 alone
+    bool is_lowercased;                     // of whitespace alone
     struct gi_text charsmap;                // of t5: its normaliser, see vocab/charsmap.h
     struct gi_text chat_template;           // Jinja text
     struct gi_text pair_template;           // of a reranker: text with {query}, {document} once

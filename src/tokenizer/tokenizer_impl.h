@@ -25,7 +25,6 @@ struct gi_tokenizer_model {
     // Appends the ids of words that end at ends, which a tokenizer.json's steps made of a text.
     void (*encode_words)(struct gi_encoder *encoder, struct gi_text text,
                          const struct gi_word_ends *ends);
-    bool always_adds_bos; // regardless of the file
     // Rewrites the text of a normal token to the bytes it stands for, in place; returns how
     // many, never more than size.
     size_t (*decode)(char *text, size_t size);
@@ -33,7 +32,7 @@ struct gi_tokenizer_model {
 
 extern const struct gi_tokenizer_model gi_bpe_model;       // "gpt2": byte-level byte pair encoding
 extern const struct gi_tokenizer_model gi_spm_model;       // "llama": that of SentencePiece
-extern const struct gi_tokenizer_model gi_line_bpe_model;  // "gemma4": by lines of characters
+extern const struct gi_tokenizer_model gi_line_bpe_model;  // "gemma4": see gi_is_line_bpe
 extern const struct gi_tokenizer_model gi_wordpiece_model; // "bert"
 extern const struct gi_tokenizer_model gi_unigram_model;   // "t5": the other of SentencePiece
 
@@ -49,6 +48,7 @@ struct gi_tokenizer {
     struct gi_rules *rules; // of a tokenizer.json, or NULL
     int32_t bos, eos, sep;
     bool is_bos_added, is_eos_added, is_sep_added;
+    bool is_bos_forced;           // BOS is added whatever the file says
     struct gi_pair_template pair; // of a reranker
     struct gi_chat chat;
 };
@@ -61,6 +61,9 @@ struct gi_encoder {
     bool has_failed;
 };
 
+// Returns true for vocabularies of gi_line_bpe_model: the kinds "gemma4" and "whitespace", and some
+// of "gpt2" by their pre-tokenizer.
+bool gi_is_line_bpe(const struct gi_vocab *vocab);
 // Returns the id of the token for unknown text; GI_NO_TOKEN if the vocabulary has no such token.
 int32_t gi_vocab_unknown(const struct gi_vocab *vocab);
 // Appends an id unless it is negative.

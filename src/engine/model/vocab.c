@@ -230,6 +230,7 @@ bool gi_vocab_read(const struct gi_gguf *gguf, struct gi_vocab_file *out, struct
     read_flag(&reader, "tokenizer.ggml.add_sep_token", &vocab->add_sep);
     read_flag(&reader, "tokenizer.ggml.add_space_prefix", &vocab->add_space_prefix);
     read_flag(&reader, "tokenizer.ggml.remove_extra_whitespaces", &vocab->remove_extra_whitespaces);
+    read_rule(&reader, "tokenizer.ggml.normalizer.lowercase", &vocab->is_lowercased);
     read_types_and_scores(&reader);
     read_charsmap(&reader);
     read_rules(&reader);

@@ -103,6 +103,7 @@ static void *create_bpe(struct gi_tokenizer *tokenizer, const struct gi_vocab *v
                  gi_pretokenizer_name(bpe->pretokenizer));
     }
     tokenizer->is_bos_added = bpe->pretokenizer && gi_pretokenizer_adds_bos(bpe->pretokenizer);
+    tokenizer->is_sep_added = bpe->pretokenizer && gi_pretokenizer_adds_sep(bpe->pretokenizer);
     return bpe;
 }
 

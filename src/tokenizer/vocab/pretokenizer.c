@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 //-- table -------------------------------------------------------------------------------------
 
@@ -65,6 +66,34 @@
     CASED_AS("(?:" UPPER "|\\p{M})*(?:" LOWER "|\\p{M})+", "(?:" CONTRACTIONS ")?")                \
     "|" CASED_AS("(?:" UPPER "|\\p{M})+(?:" LOWER "|\\p{M})*",                                     \
                  "(?:" CONTRACTIONS ")?") "|\\p{N}{1,3}|" SIGNS_OR_SLASH "|" LINE_ENDS "|" SPACES
+// Runs of digits in threes from the right. As in llama.cpp text before a run belongs to its first
+// piece, which the expressions after this one divide.
+#define DIGITS_WITH_TEXT "\\P{N}*+\\p{N}+"
+#define THREES           "^\\P{N}*+\\p{N}{1,2}(?=(?:\\p{N}{3})*+$)|^\\P{N}*+\\p{N}{3}|\\p{N}{3}"
+// The same of ASCII's digits within a run of numbers, each piece with the other numbers that
+// follow.
+#define MORE_THREES "(?=(?:[0-9]{3})*+(?![0-9]))"
+#define LEADING     "(?:[0-9]{1,2}" MORE_THREES ")?+"
+#define OTHERS      "(?:[^0-9]++" LEADING ")*+"
+#define SUPERBPE                                                                                   \
+    "(?<![0-9])[0-9]{3}" MORE_THREES OTHERS "|(?<=[0-9])[0-9]{3}" OTHERS "|^" LEADING OTHERS
+#define MARKED_WORD "[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+(?:" CONTRACTIONS ")?"
+#define TINY_AYA    MARKED_WORD "|\\p{N}{1,3}|" SIGNS_OR_SLASH "|" LINE_ENDS "|" SPACES
+#define YOUTU_SCRIPTS                                                                              \
+    "[\\x{ac00}-\\x{d7a3}\\x{3131}-\\x{318e}]+"                                                    \
+    "|[\\x{ff01}\\x{2026}\\x{201c}\\x{201d}\\x{2018}\\x{2019}\\x{2014}\\x{ff1a}-\\x{ff1b}"         \
+    "\\x{ff0c}\\x{3001}-\\x{303f}\\x{fe30}-\\x{fe4f}]+|[\\x{3105}-\\x{312f}]+|" CJK
+#define YOUTU MARKED_WORD "|\\p{N}|" SIGNS_OR_SLASH "|" LINE_ENDS "|" SPACES
+#define HAN                                                                                        \
+    "\\x{3400}-\\x{4dbf}\\x{4e00}-\\x{9fff}\\x{f900}-\\x{faff}\\x{20000}-\\x{2a6df}"               \
+    "\\x{2a700}-\\x{2ebef}\\x{2f800}-\\x{2fa1f}"
+#define KIMI_K2                                                                                    \
+    "[" HAN "]+|[^\\r\\n\\p{L}\\p{N}]?[^\\P{L}" HAN "]+(?:" CONTRACTIONS ")?|\\p{N}{1,3}|" SIGNS   \
+    "|" LINE_ENDS "|" SPACES
+#define AFMOE_SCRIPTS                                                                              \
+    "[\\x{e40}-\\x{eff}\\x{1000}-\\x{109f}\\x{1100}-\\x{11ff}\\x{1780}-\\x{17ff}"                  \
+    "\\x{2f00}-\\x{2fdf}\\x{3040}-\\x{30ff}\\x{3400}-\\x{4dbf}\\x{4e00}-\\x{faff}"                 \
+    "\\x{ff65}-\\x{ff9f}]+"
 #define SENTENCE_SIGNS                                                                             \
     " ?[^(" SPACE "|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}\\x{964}\\x{6d4}\\x{60c})]+"
 #define WIDE_SIGNS                                                                                 \
@@ -97,14 +126,14 @@
     "\\x{10400}-\\x{1044f}\\x{104b0}-\\x{104d3}\\x{104d8}-\\x{104fb}\\x{10c80}-\\x{10cb2}"         \
     "\\x{10cc0}-\\x{10cf2}\\x{118a0}-\\x{118df}\\x{1e900}-\\x{1e943}"
 
-#define NAMES_MAX   14
+#define NAMES_MAX   20
 #define REGEXES_MAX 6
 
 struct pre_row {
     const char *names[NAMES_MAX];
     const char *regexes[REGEXES_MAX];
     const char *stripped; // or NULL
-    bool ignores_merges, adds_bos;
+    bool ignores_merges, adds_bos, adds_sep;
 };
 
 // The names and what they stand for are those of src/llama-vocab.cpp of llama.cpp.
@@ -126,8 +155,11 @@ static const struct pre_row pre_rows[] = {
     {.names = {"qwen35"},
      .regexes = {QWEN35}},
     {.names = {"gpt-2", "gpt2", "phi-2", "mpt", "olmo", "jais", "exaone4", "trillion",
-               "granite-docling", "gigachat", "a.x-4.0", "mellum", "modern-bert"},
+               "granite-docling", "gigachat", "a.x-4.0", "mellum", "modern-bert", "jina-de",
+               "jina-es", "jina-v2-de", "jina-v2-es"},
      .regexes = {GPT2}},
+    {.names = {"jina-v1-en", "jina-v2-code", "roberta-bpe"},
+     .regexes = {GPT2}, .adds_sep = true},
     {.names = {"default"},
      .regexes = {"[\\p{P}$+<=>^~|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]"}},
     {.names = {"falcon"},
@@ -161,6 +193,16 @@ static const struct pre_row pre_rows[] = {
      .regexes = {"\\p{N}{1,3}", CJK, SPARK, "\\p{N}"}},
     {.names = {"granite-embed-multi-97m"},
      .regexes = {GRANITE97}, .ignores_merges = true},
+    {.names = {"tiny_aya", "cohere2moe"},
+     .regexes = {DIGITS_WITH_TEXT, THREES, TINY_AYA}},
+    {.names = {"afmoe"},
+     .regexes = {DIGITS_WITH_TEXT, THREES, AFMOE_SCRIPTS, DEEPSEEK3}},
+    {.names = {"superbpe"},
+     .regexes = {"\\p{N}+", SUPERBPE}},
+    {.names = {"youtu"},
+     .regexes = {YOUTU_SCRIPTS, YOUTU}, .ignores_merges = true},
+    {.names = {"kimi-k2"},
+     .regexes = {KIMI_K2}},
     {.names = {"chameleon"},
      .regexes = {"<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", "[\\t\\n]|    |  ", "\\p{N}",
                  "[\\p{P}!-/:-@\\[-`{-~]", GPT2},
@@ -197,14 +239,16 @@ static bool refuse_pre(struct gi_text pre, struct glinfer_error *err)
     char known[768] = "";
     size_t n = 0;
     for (size_t r = 0; r < N_PRE_ROWS; r++) {
-        for (size_t i = 0; i < NAMES_MAX && pre_rows[r].names[i] && n < sizeof(known); i++) {
-            n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "",
-                                  pre_rows[r].names[i]);
+        for (size_t i = 0; i < NAMES_MAX && pre_rows[r].names[i]; i++) {
+            const size_t size = strlen(pre_rows[r].names[i]) + 2;
+            n += n + size < sizeof(known)
+                     ? (size_t)snprintf(known + n, size + 1, "%s, ", pre_rows[r].names[i])
+                     : 0;
         }
     }
     return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                         "the pre-tokenizer '%.*s' (tokenizer.ggml.pre) is not supported; these "
-                        "are: %s",
+                        "are: %sand others",
                         (int)(pre.size < 64 ? pre.size : 64), pre.data, known);
 }
 
@@ -278,6 +322,11 @@ bool gi_pretokenizer_ignores_merges(const struct gi_pretokenizer *pretokenizer)
 bool gi_pretokenizer_adds_bos(const struct gi_pretokenizer *pretokenizer)
 {
     return pretokenizer->row->adds_bos;
+}
+
+bool gi_pretokenizer_adds_sep(const struct gi_pretokenizer *pretokenizer)
+{
+    return pretokenizer->row->adds_sep;
 }
 
 //-- split -------------------------------------------------------------------------------------

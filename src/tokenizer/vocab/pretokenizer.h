@@ -19,6 +19,8 @@ const char *gi_pretokenizer_name(const struct gi_pretokenizer *pretokenizer);
 bool gi_pretokenizer_ignores_merges(const struct gi_pretokenizer *pretokenizer);
 // Returns true if BOS starts a text unless the file says otherwise.
 bool gi_pretokenizer_adds_bos(const struct gi_pretokenizer *pretokenizer);
+// Returns true if a separator stands between the texts of a pair unless the file says otherwise.
+bool gi_pretokenizer_adds_sep(const struct gi_pretokenizer *pretokenizer);
 
 // The ends of consecutive words; zero-initialised, data is freed by the owner.
 struct gi_word_ends {

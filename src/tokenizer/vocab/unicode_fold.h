@@ -1,4 +1,5 @@
-// Lists what characters become in a WordPiece vocabulary; written by tools/golden/unicode_fold.py.
+// Lists what characters become in a WordPiece vocabulary; written by
+// tools/golden/tokenizer/unicode_fold.py.
 // Included by wordpiece.c alone.
 #pragma once
 

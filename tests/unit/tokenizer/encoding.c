@@ -98,6 +98,8 @@ static void change_field(struct gi_vocab *vocab, const char *key, const char *va
         vocab->types = NULL;
     } else if (strcmp(key, "scores") == 0) {
         vocab->scores = NULL;
+    } else if (strcmp(key, "lowercase") == 0) {
+        vocab->is_lowercased = true;
     } else if (strcmp(key, "n_merges") == 0) {
         vocab->n_merges = strtoul(value, NULL, 10);
     } else {

@@ -41,7 +41,8 @@ def write(items):
 
 
 COMPATIBLE = [(0xF900, 0xFADA), (0x2F800, 0x2FA1E)]
-HEAD = """// Lists what characters become in a WordPiece vocabulary; written by tools/golden/unicode_fold.py.
+HEAD = """// Lists what characters become in a WordPiece vocabulary; written by
+// tools/golden/tokenizer/unicode_fold.py.
 // Included by wordpiece.c alone.
 #ifndef GI_TOKENIZER_UNICODE_FOLD_H
 #define GI_TOKENIZER_UNICODE_FOLD_H
