@@ -75,8 +75,8 @@ def parse_arguments():
                         "qwen3moe", "granitemoe", "gemma", "exaone", "exaone4", "internlm2", "ernie4_5",
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
                         "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35",
-                        "qwen35moe", "qwen3next", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "nemotron_h", "mamba2",
-                        "gemma4", "gemma3n"], default="llama")
+                        "qwen35moe", "qwen3next", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "nemotron_h", "mamba2", "gemma4", "gemma3n",
+                        "qwen2vl", "qwen3vl", "qwen3vlmoe"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -268,7 +268,7 @@ def add_facts(writer, args, n_vocab):
         if args.arch == "qwen3next":
             writer.add_array("qwen3next.attention.recurrent_layers",
                              [(layer + 1) % args.interval != 0 for layer in range(args.layers)])
-    if args.arch in ("qwen35", "qwen35moe"):
+    if args.arch in SECTIONS:
         n_pair = (args.rot or args.head_dim) // 2
         writer.add_rope_dimension_sections([n_pair - 2 * (n_pair // 3), n_pair // 3, n_pair // 3, 0])
     if args.arch in SSM:
@@ -399,7 +399,8 @@ class TensorMaker:
 
 
 LAYER_NORMS = ("stablelm", "starcoder2", "nemotron", "phi2")  # with layernorms: a weight and a bias
-HEAD_NORMS = ("gemma-embedding", "hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "gemma4", "exaone4", "qwen35", "qwen35moe", "qwen3next", "lfm2", "lfm2moe")  # families with a norm of each head of q and k
+SECTIONS = ("qwen35", "qwen35moe", "qwen2vl", "qwen3vl", "qwen3vlmoe")  # whose rotations have sections
+HEAD_NORMS = ("qwen3vl", "qwen3vlmoe", "gemma-embedding", "hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "gemma4", "exaone4", "qwen35", "qwen35moe", "qwen3next", "lfm2", "lfm2moe")  # families with a norm of each head of q and k
 POST_NORMS = ("gemma-embedding", "gemma3", "gemma4", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
 # The name of the norm before the network.
 FFN_NORMS = dict.fromkeys(("seed_oss", "qwen35", "qwen35moe", "qwen3next", "gpt-oss"), "post_attention_norm")
@@ -645,7 +646,7 @@ def add_attention(make, args, prefix, q_size, kv_size):
         make.matrix(prefix, "attn_q", (2 if args.arch in LINEAR else 1) * q_size, args.embd, 1.5)
         make.matrix(prefix, "attn_k", kv_size, args.embd, 1.5)
         make.matrix(prefix, "attn_v", kv_size, args.embd)
-    if args.bias or args.arch in ("qwen2", "gpt-oss", *ALL_BIASES):
+    if args.bias or args.arch in ("qwen2", "qwen2vl", "gpt-oss", *ALL_BIASES):
         biases = (("attn_q", q_size), ("attn_k", kv_size), ("attn_v", kv_size))
         if args.arch in STACKED_QKV:
             biases = (("attn_qkv", q_size + 2 * kv_size),)

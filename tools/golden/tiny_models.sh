@@ -17,6 +17,15 @@ make() {
         "$golden/$name.golden" --steps 24 --n-ctx 512 2>/dev/null
 }
 
+# short NAME OPTIONS...: fewer prompts and steps, for families that are made of what others have.
+short() {
+    name=$1
+    shift
+    "$python" "$top/tools/golden/make_tiny_gguf.py" "$models/$name.gguf" "$@"
+    "$python" "$top/tools/golden/golden.py" "$models/$name.gguf" "$golden/short.prompts.json" "$golden/$name.golden" \
+        --steps 8 --n-ctx 512 2>/dev/null
+}
+
 # embedding NAME POOLING OPTIONS...
 embedding() {
     name=$1 pooling=$2
@@ -138,6 +147,11 @@ make tiny-gemma2 --arch gemma2 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 96 --
 make tiny-qwen3 --arch qwen3 --types attn=q4_0,ffn=q8_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --head-dim 80 \
     --ff 96 --layers 3
 make tiny-qwen2 --arch qwen2 --types q8_0 --embd 96 --heads 3 --kv-heads 1 --ff 160 --layers 2
+# The text of models of pictures. The reference reads no epsilon of qwen2vl: it takes 0.
+small="--embd 32 --heads 2 --kv-heads 1 --head-dim 32 --ff 64 --layers 2 --vocab 260 --types attn=q8_0,ffn=q4_0,embd=q8_0"
+short tiny-qwen2vl --arch qwen2vl $small --head-dim 16 --norm-eps 1e-20
+short tiny-qwen3vl --arch qwen3vl $small
+short tiny-qwen3vlmoe --arch qwen3vlmoe $small --ff 32 --experts 5 --experts-used 2
 # Linear attention, and attention whose output has a gate.
 make tiny-qwen35 --arch qwen35 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 --rot 16 \
     --ff 96 --layers 4 --interval 3 --linear-heads 2 --linear-k-heads 1 --linear-dim 128 --next 1
