@@ -94,6 +94,27 @@ void gi_head_norm_expert_record_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_experts_block(graph, layer);
 }
 
+static void turned_norm_attention(struct gi_graph *graph, uint32_t layer)
+{
+    struct gi_rope rope = graph->rope;
+    rope.is_before_norm = true;
+    gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &rope);
+    gi_graph_attention(graph, layer);
+    gi_graph_attn_out(graph, layer);
+}
+
+void gi_turned_norm_record_layer(struct gi_graph *graph, uint32_t layer)
+{
+    turned_norm_attention(graph, layer);
+    gi_graph_ffn_block(graph, layer);
+}
+
+void gi_turned_norm_expert_record_layer(struct gi_graph *graph, uint32_t layer)
+{
+    turned_norm_attention(graph, layer);
+    gi_graph_experts_block(graph, layer);
+}
+
 void gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before)
 {
     gi_graph_attention(graph, layer);
@@ -112,6 +133,19 @@ bool gi_layernorm_hparams(const struct gi_hparams_reader *reader, struct gi_hpar
 {
     return gi_hparams_f32(reader, "attention.layer_norm_epsilon", hparams->norm_eps,
                           &hparams->norm_eps);
+}
+
+bool gi_plain_window_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    hparams->window_rope = (struct gi_rope_hparams){.divisor = 1.0f, .magnitude = 1.0f};
+    if (!gi_hparams_u32(reader, "attention.sliding_window", 0, &hparams->window) ||
+        !gi_hparams_window_period(reader, 4, hparams) ||
+        !gi_hparams_f32(reader, "rope.freq_base_swa", hparams->rope.base,
+                        &hparams->window_rope.base)) {
+        return false;
+    }
+    hparams->has_window_rope = hparams->window > 0;
+    return true;
 }
 
 const struct gi_rope *gi_layer_rope(const struct gi_graph *graph, uint32_t layer)

@@ -99,6 +99,10 @@ void gi_expert_record_layer(struct gi_graph *graph, uint32_t layer);
 void gi_head_norm_record_layer(struct gi_graph *graph, uint32_t layer);
 void gi_head_norm_expert_record_layer(struct gi_graph *graph, uint32_t layer);
 
+// Record the same with these norms after the rotation.
+void gi_turned_norm_record_layer(struct gi_graph *graph, uint32_t layer);
+void gi_turned_norm_expert_record_layer(struct gi_graph *graph, uint32_t layer);
+
 // Records what follows q, k and v in a layer with a norm after either block; before is the norm of
 // the feed-forward network's input, or GI_NORM_NONE.
 void gi_post_norm_record_rest(struct gi_graph *graph, uint32_t layer, enum gi_norm before);
@@ -107,6 +111,9 @@ void gi_sandwich_record_layer(struct gi_graph *graph, uint32_t layer);
 
 // Reads the epsilon of layernorms.
 bool gi_layernorm_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
+
+// Reads a window in three of four layers, or as the file says, whose rotations are not scaled.
+bool gi_plain_window_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 
 // Returns the rotations of a layer, which differ in one with a window.
 const struct gi_rope *gi_layer_rope(const struct gi_graph *graph, uint32_t layer);

@@ -127,7 +127,7 @@ const char *gi_norm_suffix(enum gi_norm norm)
 
 bool gi_norm_is_optional(enum gi_norm norm)
 {
-    return norm == GI_NORM_CONV_SHIFT;
+    return norm == GI_NORM_CONV_SHIFT || norm == GI_NORM_ROUTER_BIAS;
 }
 
 // Returns the elements of a dimension in the layer that has the most.

@@ -76,7 +76,7 @@ def parse_arguments():
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
                         "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35",
                         "qwen35moe", "qwen3next", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "nemotron_h", "mamba2", "gemma4", "gemma3n",
-                        "qwen2vl", "qwen3vl", "qwen3vlmoe"], default="llama")
+                        "qwen2vl", "qwen3vl", "qwen3vlmoe", "eurobert", "ernie4_5-moe", "hunyuan-moe", "maincoder", "mellum"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -258,6 +258,10 @@ def add_facts(writer, args, n_vocab):
             writer.add_leading_dense_block_count(args.leading)
         if args.arch in ("lfm2moe", "smallthinker"):
             writer.add_expert_gating_func(ExpertGatingFuncType.SIGMOID)
+    if args.arch == "ernie4_5-moe":
+        writer.add_interleave_moe_layer_step(1)
+    if args.arch in ENCODERS:
+        writer.add_causal_attention(False)
     if args.arch in LINEAR:
         writer.add_ssm_conv_kernel(args.linear_taps)
         writer.add_ssm_state_size(args.linear_dim)
@@ -399,8 +403,9 @@ class TensorMaker:
 
 
 LAYER_NORMS = ("stablelm", "starcoder2", "nemotron", "phi2")  # with layernorms: a weight and a bias
+ENCODERS = ("eurobert",)  # whose tokens attend to later ones
 SECTIONS = ("qwen35", "qwen35moe", "qwen2vl", "qwen3vl", "qwen3vlmoe")  # whose rotations have sections
-HEAD_NORMS = ("qwen3vl", "qwen3vlmoe", "gemma-embedding", "hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "gemma4", "exaone4", "qwen35", "qwen35moe", "qwen3next", "lfm2", "lfm2moe")  # families with a norm of each head of q and k
+HEAD_NORMS = ("hunyuan-moe", "maincoder", "mellum", "qwen3vl", "qwen3vlmoe", "gemma-embedding", "hunyuan-dense", "apertus", "qwen3", "qwen3moe", "gemma3", "gemma4", "exaone4", "qwen35", "qwen35moe", "qwen3next", "lfm2", "lfm2moe")  # families with a norm of each head of q and k
 POST_NORMS = ("gemma-embedding", "gemma3", "gemma4", "gemma2", "olmo2", "glm4", "exaone4")  # with a norm after either block
 # The name of the norm before the network.
 FFN_NORMS = dict.fromkeys(("seed_oss", "qwen35", "qwen35moe", "qwen3next", "gpt-oss"), "post_attention_norm")
@@ -408,7 +413,7 @@ NO_PRE_NORMS = ("olmo2", "exaone4")  # without a norm before either block
 LINEAR = ("qwen35", "qwen35moe", "qwen3next")  # with linear attention in most layers, and gates in the others
 SSM = ("granitehybrid", "falcon-h1", "nemotron_h", "mamba2")  # with Mamba-2, in place of attention or beside it
 SHORT_CONV = ("lfm2", "lfm2moe")  # with short convolutions in most layers, and the embedding's norm for the output
-ROUTER_BIASES = ("lfm2moe",)  # whose choice of experts has a bias
+ROUTER_BIASES = ("lfm2moe", "ernie4_5-moe")  # whose choice of experts has a bias
 SHARED_GATES = ("qwen2moe", "qwen35moe", "qwen3next")  # whose shared expert has a share of its own
 SHARED_KV = ("gemma4", "gemma3n")  # with layers that read the keys and values of earlier ones
 ONE_NORM = ("phi2", "nemotron_h", "mamba2")  # whose two blocks run side by side, or which have one

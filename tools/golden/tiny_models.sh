@@ -152,6 +152,12 @@ small="--embd 32 --heads 2 --kv-heads 1 --head-dim 32 --ff 64 --layers 2 --vocab
 short tiny-qwen2vl --arch qwen2vl $small --head-dim 16 --norm-eps 1e-20
 short tiny-qwen3vl --arch qwen3vl $small
 short tiny-qwen3vlmoe --arch qwen3vlmoe $small --ff 32 --experts 5 --experts-used 2
+# Mixtures with an expert that all tokens share: with a bias of the choice and a first layer without experts; with norms of heads
+# after the rotation, as maincoder's. One with a window.
+short tiny-ernie4_5-moe --arch ernie4_5-moe $small --expert-ff 32 --experts 5 --experts-used 2 --shared 2 --leading 1
+short tiny-hunyuan-moe --arch hunyuan-moe $small --ff 32 --experts 5 --experts-used 2 --shared 1
+short tiny-maincoder --arch maincoder $small
+short tiny-mellum --arch mellum $small --ff 32 --layers 4 --experts 5 --experts-used 2 --window 24 --window-list 4 --rope-scaling yarn --untied
 # Linear attention, and attention whose output has a gate.
 make tiny-qwen35 --arch qwen35 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 --rot 16 \
     --ff 96 --layers 4 --interval 3 --linear-heads 2 --linear-k-heads 1 --linear-dim 128 --next 1
@@ -187,6 +193,7 @@ embedding tiny-qwen3_rank rank --arch qwen3 --types attn=q8_0,ffn=q4_0,embd=q8_0
 # Encoders, whose tokens attend to later ones; the longer texts exceed the window of 24.
 embedding tiny-gemma_embedding mean --arch gemma-embedding --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 \
     --head-dim 64 --ff 64 --layers 6 --window 24 --rope-base 1000000 --pooling 1 --dense
+embedding tiny-eurobert last --arch eurobert $small --head-dim 16 --pooling 3
 encoder tiny-bert cls --arch bert --wordpiece --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 2
 # Its token ids are the tokenizer's golden file: compare_tokenizer.py --count 150 --golden wordpiece_tokenizer.golden.
 encoder tiny-bert_rank rank --arch bert --wordpiece --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 4 --classes 1 --layers 1

@@ -279,7 +279,7 @@ TEST(what_cannot_be_run_is_said)
     expect_refusal(&family, GLINFER_STATUS_UNSUPPORTED, ", falcon-h1, ");
     expect_refusal(&family, GLINFER_STATUS_UNSUPPORTED, ", gpt-oss, ");
     expect_refusal(&family, GLINFER_STATUS_UNSUPPORTED, "gemma4, gemma-embedding, ");
-    expect_refusal(&family, GLINFER_STATUS_UNSUPPORTED, ", lfm2moe, llama, mamba2, minicpm, ");
+    expect_refusal(&family, GLINFER_STATUS_UNSUPPORTED, ", lfm2moe, llama, maincoder, mamba2, ");
     const struct wrong projector = {.architecture = "clip"};
     expect_refusal(&projector, GLINFER_STATUS_UNSUPPORTED, "a projector of images or sound");
     const struct wrong scaling = {.rope_scaling = "spiral"};
