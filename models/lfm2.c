@@ -1,6 +1,7 @@
 // LFM2: layers with a short convolution and gates in place of attention, which keep the inputs of
 // its last tokens; and layers with attention whose heads of q and k have norms, as Qwen 3's. Which
 // is which the file says by the heads of k and v of each. The embedding's norm is the output's.
+// As an encoder its tokens also see later ones, and convolutions are centred.
 // LFM2's mixtures have experts in all but their first layers, whose router has a bias.
 #include "base/round.h"
 #include "models/decoder_weights.h"
@@ -19,6 +20,13 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
                             "of 2 to 8 tokens and multiples of 4",
                             gi_gguf_path(reader->gguf), sizes->n_taps, n);
     }
+    if (hparams->is_encoder && sizes->n_taps % 2 == 0) {
+        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
+                            "%s: an encoder's convolution of %u tokens is not supported, only of "
+                            "an odd number",
+                            gi_gguf_path(reader->gguf), sizes->n_taps);
+    }
+    sizes->n_after = hparams->is_encoder ? (sizes->n_taps - 1) / 2 : 0;
     hparams->window_period = UINT32_MAX; // where there is a window all have it
     sizes->n_head = 1;
     sizes->n_channel = sizes->dim = n;

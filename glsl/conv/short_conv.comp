@@ -1,6 +1,8 @@
 // The short convolution between two projections of a layer (LFM2), of each channel
 //
-//   y[m] = c[m] * sum over back < TAPS of taps[TAPS - 1 - back] * u[m - back],  u = b * x
+//   y[m] = c[m] * sum over back < TAPS of taps[TAPS - 1 - back] * u[m + after - back],  u = b * x
+//
+// after is 0 where a token sees earlier ones only; after the last token u is zero.
 //
 //   y        (n_tokens, y_stride)     n_channel columns written
 //   bcx      (n_tokens, bcx_stride)   b, c and x, n_channel columns each, from 0, section, 2 section on
@@ -35,6 +37,12 @@ vec4 read_u(uint m, uint quad)
     return bcx[at] * bcx[at + params.section / 2u];
 }
 
+// u of token m; zero after the last.
+vec4 read_within(uint m, uint quad)
+{
+    return m < state.n_tokens ? read_u(m, quad) : vec4(0.0);
+}
+
 // u of the position `back` before the first token.
 vec4 read_past(uint back, uint quad)
 {
@@ -67,14 +75,14 @@ void main()
             weights[i] = tap(uint(i), quad);
         }
         for (int i = 1; i < TAPS; i++) {
-            uint back = uint(TAPS - i);
-            u[i] = first == 0u ? read_past(back, quad) : read_u(first - back, quad);
+            uint back = uint(TAPS - i), at = first + params.after;
+            u[i] = at < back ? read_past(back - at, quad) : read_within(at - back, quad);
         }
         for (uint m = first; m < end; m++) {
             for (int i = 1; i < TAPS; i++) {
                 u[i - 1] = u[i];
             }
-            u[TAPS - 1] = read_u(m, quad);
+            u[TAPS - 1] = read_within(m + params.after, quad);
             vec4 sum = vec4(0.0);
             for (int i = 0; i < TAPS; i++) {
                 sum += weights[i] * u[i];

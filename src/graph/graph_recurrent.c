@@ -62,6 +62,7 @@ void gi_graph_short_conv_block(struct gi_graph *graph, uint32_t layer)
     const struct gi_short_conv conv = {
         .n_channel = n_channel,
         .n_taps = graph->hparams->recurrent.n_taps,
+        .n_after = graph->hparams->recurrent.n_after,
         .section = (uint32_t)gi_round_up(n_channel, (uint64_t)2 * GI_TILE_ROWS),
         .taps = norm_offset(graph, layer, GI_NORM_CONV),
     };

@@ -40,6 +40,7 @@ enum gi_layer_kind {
 // The sizes of recurrent layers, the same in all of them.
 struct gi_recurrent_hparams {
     uint32_t n_taps, n_channel; // of the convolution: tokens that it sees, elements of a token
+    uint32_t n_after;           // tokens of these that come after its own, in an encoder
     // The number of matrices (state_dim, dim), of heads of q and k or groups of b and c, and the
     // size of a matrix; a layer without matrices has one head of its width.
     uint32_t n_head, n_k_head, dim, state_dim;

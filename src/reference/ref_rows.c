@@ -188,8 +188,9 @@ void gi_ref_short_conv(struct gi_ref *ref)
         const float *c = bcx + (size_t)m * p->bcx_stride + p->section;
         for (uint32_t i = 0; i < n; i++) {
             struct gi_ref_value sum = {0, 0};
-            for (uint32_t t = 0; t < n_taps; t++) {
-                const double part = taps[(size_t)i * n_taps + t] * u[(size_t)(m + t) * n + i];
+            for (uint32_t t = 0; t < n_taps && m + p->after + t < n_row + n_tokens; t++) {
+                const double part =
+                    taps[(size_t)i * n_taps + t] * u[(size_t)(m + p->after + t) * n + i];
                 sum.value += part;
                 sum.magnitude += fabs(part);
             }

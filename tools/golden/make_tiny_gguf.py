@@ -134,6 +134,7 @@ def parse_arguments():
     parser.add_argument("--norm-eps", type=float, default=1e-5)
     parser.add_argument("--pooling", type=int, help="of embeddings: 0 none, 1 mean, 2 cls, 3 last, 4 rank")
     parser.add_argument("--dense", action="store_true", help="projections after the pooling")
+    parser.add_argument("--encoder", action="store_true", help="tokens attend to later ones")
     parser.add_argument("--classes", type=int, default=0, help="of a classifier")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -260,7 +261,7 @@ def add_facts(writer, args, n_vocab):
             writer.add_expert_gating_func(ExpertGatingFuncType.SIGMOID)
     if args.arch == "ernie4_5-moe":
         writer.add_interleave_moe_layer_step(1)
-    if args.arch in ENCODERS:
+    if args.arch in ENCODERS or args.encoder:
         writer.add_causal_attention(False)
     if args.arch in LINEAR:
         writer.add_ssm_conv_kernel(args.linear_taps)

@@ -193,6 +193,8 @@ embedding tiny-qwen3_rank rank --arch qwen3 --types attn=q8_0,ffn=q4_0,embd=q8_0
 # Encoders, whose tokens attend to later ones; the longer texts exceed the window of 24.
 embedding tiny-gemma_embedding mean --arch gemma-embedding --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 \
     --head-dim 64 --ff 64 --layers 6 --window 24 --rope-base 1000000 --pooling 1 --dense
+# Convolutions that are centred.
+embedding tiny-lfm2_embedding cls --arch lfm2 $small --head-dim 16 --layers 4 --interval 2 --rope-base 1000000 --encoder --pooling 2
 embedding tiny-eurobert last --arch eurobert $small --head-dim 16 --pooling 3
 encoder tiny-bert cls --arch bert --wordpiece --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 2
 # Its token ids are the tokenizer's golden file: compare_tokenizer.py --count 150 --golden wordpiece_tokenizer.golden.

@@ -19,6 +19,7 @@ void gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE), n_quad = conv->n_channel / 4;
     const uint32_t n_tokens = is_batch ? TOKENS : 1;
     assert(conv->n_taps >= 2 && conv->n_taps - 1 <= TOKENS && conv->n_channel % 4 == 0);
+    assert(conv->n_after < conv->n_taps && (is_batch || conv->n_after == 0));
     assert(conv->section % 4 == 0 && bcx->stride % 4 == 0 && y->stride % 4 == 0 && !y->is_half);
     const struct gi_program_key key = GI_KEY(GI_PROGRAM_SHORT_CONV, {"WG_SIZE", wg_size},
                                              {"TAPS", conv->n_taps}, {"TOKENS", n_tokens});
@@ -28,6 +29,7 @@ void gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *
         .section = conv->section,
         .n_channel = conv->n_channel,
         .taps = conv->taps,
+        .after = conv->n_after,
     };
     struct gi_dispatch dispatch = {
         .label = "short_conv",

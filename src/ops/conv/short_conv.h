@@ -1,5 +1,5 @@
-// The short causal convolution that LFM2 has in place of attention: a layer keeps only the inputs
-// of the last tokens (formula: glsl/conv/short_conv.comp).
+// The short convolution that LFM2 has in place of attention: a layer keeps only the inputs of the
+// last tokens (formula: glsl/conv/short_conv.comp).
 #pragma once
 
 #include "ops/embed/embed.h"
@@ -11,6 +11,7 @@ struct gi_short_conv {
     uint32_t n_taps;    // tokens that the convolution sees, 2 to 8
     uint32_t section;   // a multiple of 4
     uint32_t taps;      // offset in vectors: (n_channel, n_taps)
+    uint32_t n_after;   // tokens after its own that one sees, in a batch that is the whole text
 };
 
 // Returns the floats of a layer's state, (n_taps - 1, n_channel): b * x of the last tokens.
