@@ -479,33 +479,49 @@ bool gi_hparams_read_router(const struct gi_hparams_reader *reader, struct gi_ro
     return true;
 }
 
-// Takes as the period the place of the first layer without a window, if all others follow suit.
-static bool read_window_list(const struct gi_hparams_reader *reader,
-                             const struct gi_gguf_array *list, struct gi_hparams *hparams)
+// Takes a boolean for each layer, if the file has the list.
+static bool read_layer_bools(const struct gi_hparams_reader *reader, const char *name,
+                             const struct gi_hparams *hparams, bool *has_list,
+                             bool out[GI_MAX_LAYERS])
 {
-    uint32_t period = 1;
-    while (period <= hparams->n_layer && period <= list->count && list->data[period - 1]) {
-        period++;
+    char key[KEY_SIZE];
+    struct gi_gguf_array list;
+    make_key(reader, name, key);
+    *has_list =
+        gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_BOOL, &list, NULL) && list.count > 0;
+    if (*has_list && list.count < hparams->n_layer) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: %s has %llu elements, expected one for each of the %u layers",
+                            gi_gguf_path(reader->gguf), key, (unsigned long long)list.count,
+                            hparams->n_layer);
     }
-    bool is_periodic = list->count >= hparams->n_layer;
-    for (uint32_t i = 0; is_periodic && i < hparams->n_layer; i++) {
-        is_periodic = (list->data[i] != 0) == ((i + 1) % period != 0);
+    for (uint32_t i = 0; *has_list && i < hparams->n_layer; i++) {
+        out[i] = list.data[i] != 0;
     }
-    hparams->window_period = period;
-    return is_periodic || gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                                       "%s: layers with a window do not come in turns",
-                                       gi_gguf_path(reader->gguf));
+    return true;
+}
+
+bool gi_hparams_rope_pattern(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    bool has_list, has_rope[GI_MAX_LAYERS];
+    if (!read_layer_bools(reader, "attention.rope_pattern", hparams, &has_list, has_rope)) {
+        return false;
+    }
+    for (uint32_t i = 0; has_list && i < hparams->n_layer; i++) {
+        hparams->is_unrotated[i] = !has_rope[i];
+    }
+    return true;
 }
 
 bool gi_hparams_window_period(const struct gi_hparams_reader *reader, uint32_t fallback,
                               struct gi_hparams *hparams)
 {
     const char *const name = "attention.sliding_window_pattern";
-    char key[KEY_SIZE];
-    struct gi_gguf_array list;
-    make_key(reader, name, key);
-    if (gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_BOOL, &list, NULL) && list.count > 0) {
-        return read_window_list(reader, &list, hparams);
+    if (!read_layer_bools(reader, name, hparams, &hparams->has_window_list, hparams->window_list)) {
+        return false;
+    }
+    if (hparams->has_window_list) {
+        return true;
     }
     return gi_hparams_u32(reader, name, fallback, &hparams->window_period);
 }

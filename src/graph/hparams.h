@@ -100,6 +100,9 @@ struct gi_hparams {
     uint32_t window;                      // keys that a token sees in a layer with a window
     uint32_t window_period; // layers in a period, of which one has no window; 0: no window
     bool begins_unwindowed; // that layer is the first of the period, not the last
+    bool has_window_list;   // window_list says which layers have a window
+    bool window_list[GI_MAX_LAYERS];
+    bool is_unrotated[GI_MAX_LAYERS]; // layers without rotations in a family that has some
     enum gi_rope_pairing rope_pairing;
     struct gi_rope_hparams rope;
     struct gi_rope_hparams window_rope; // of layers with a window, if has_window_rope
@@ -162,11 +165,14 @@ bool gi_hparams_read_shared(const struct gi_hparams_reader *reader, uint32_t fal
 bool gi_hparams_read_router(const struct gi_hparams_reader *reader, struct gi_router_rule fallback,
                             struct gi_hparams *hparams);
 
-// Reads which layers have a window: a period, or a list of booleans with a period; fallback if the
-// key is missing. n_layer must be set. Fails with BAD_FILE, and UNSUPPORTED (a list without a
-// period).
+// Reads which layers have a window: a period, or a list of booleans; fallback if the key is
+// missing. n_layer must be set. Fails with BAD_FILE.
 bool gi_hparams_window_period(const struct gi_hparams_reader *reader, uint32_t fallback,
                               struct gi_hparams *hparams);
+
+// Reads which layers have rotations: all if the key is missing. n_layer must be set. Fails with
+// BAD_FILE.
+bool gi_hparams_rope_pattern(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
 
 enum gi_layer_kind gi_layer_kind(const struct gi_hparams *hparams, uint32_t layer);
 // Returns true for a layer that a family describes in its table of other layers: a recurrent one,

@@ -102,6 +102,9 @@ void gi_add_state(struct gi_hparams *hparams, uint32_t layer)
 bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer)
 {
     const uint32_t place = hparams->begins_unwindowed ? layer : layer + 1;
+    if (hparams->has_window_list) {
+        return hparams->window > 0 && hparams->window_list[layer];
+    }
     return hparams->window > 0 && hparams->window_period > 0 && place % hparams->window_period != 0;
 }
 

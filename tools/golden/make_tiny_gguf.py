@@ -76,7 +76,7 @@ def parse_arguments():
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
                         "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35",
                         "qwen35moe", "qwen3next", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "nemotron_h", "mamba2", "gemma4", "gemma3n",
-                        "qwen2vl", "qwen3vl", "qwen3vlmoe", "eurobert", "ernie4_5-moe", "hunyuan-moe", "maincoder", "mellum"], default="llama")
+                        "qwen2vl", "qwen3vl", "qwen3vlmoe", "eurobert", "ernie4_5-moe", "hunyuan-moe", "maincoder", "mellum", "granite_swa"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -315,6 +315,9 @@ def add_facts(writer, args, n_vocab):
     if args.window_list:
         writer.add_sliding_window_pattern(
             [(layer + 1) % args.window_list != 0 for layer in range(args.layers)])
+    if args.arch == "granite_swa":
+        writer.add_sliding_window_pattern([layer % 4 != 0 for layer in range(args.layers)])
+        writer.add_array("granite_swa.attention.rope_pattern", [layer % 3 != 1 for layer in range(args.layers)])
     if args.arch == "gemma4":
         writer.add_key_length_swa(args.window_head_dim)
         writer.add_value_length_swa(args.window_head_dim)
@@ -373,10 +376,10 @@ class TensorMaker:
             data = random_blocks(self.stream(name), kind, n_rows, n_cols, rms, quiet_rows)
         self.writer.add_tensor(name, data, raw_dtype=kind)
 
-    def experts(self, prefix, stem, n_rows, n_cols):
+    def experts(self, prefix, stem, n_rows, n_cols, kind=None):
         name = f"{prefix}{stem}_exps.weight"
         data = self.draw(name, (self.args.experts, n_rows, n_cols)) / np.float32(math.sqrt(n_cols))
-        kind = TYPES[self.args.types[stem]]
+        kind = TYPES[self.args.types[kind or stem]]
         factors = self.factors(f"{prefix}{stem}_exps", kind, self.args.experts)
         try:
             data = quants.quantize(data, kind)
@@ -421,6 +424,7 @@ ONE_NORM = ("phi2", "nemotron_h", "mamba2")  # whose two blocks run side by side
 NO_GATE = ("starcoder2", "nemotron", "nemotron_h", "arcee", "phi2", "apertus")  # with a network without a gate
 ALL_BIASES = ("starcoder2", "phi2")
 STACKED_QKV = ("phi3", "phi2")  # with q, k and v in one tensor
+STACKED_EXPERTS = ("granite_swa",)  # with gate and up of experts in one tensor
 STACKED_GATE = ("phi3", "glm4")  # with gate and up in one tensor
 
 
@@ -494,15 +498,21 @@ def add_next(make, args, prefix):
 
 def add_experts(make, args, prefix):
     make.matrix(prefix, "ffn_gate_inp", args.experts, args.embd, 2, kind="router")
-    make.experts(prefix, "ffn_gate", args.expert_ff, args.embd)
-    make.experts(prefix, "ffn_up", args.expert_ff, args.embd)
+    if args.arch in STACKED_EXPERTS:
+        make.experts(prefix, "ffn_gate_up", 2 * args.expert_ff, args.embd, kind="ffn_gate")
+    else:
+        make.experts(prefix, "ffn_gate", args.expert_ff, args.embd)
+        make.experts(prefix, "ffn_up", args.expert_ff, args.embd)
     make.experts(prefix, "ffn_down", args.embd, args.expert_ff)
     if args.arch in ROUTER_BIASES:
         make.vector(f"{prefix}exp_probs_b.bias", args.experts, np.float32(0), 0.1)
     if args.shared:
         size = args.shared * args.expert_ff
-        make.matrix(prefix, "ffn_gate_shexp", size, args.embd, kind="shared_gate")
-        make.matrix(prefix, "ffn_up_shexp", size, args.embd, kind="shared_up")
+        if args.arch == "granite_swa":
+            make.matrix(prefix, "ffn_up_shexp", 2 * size, args.embd, kind="shared_up")
+        else:
+            make.matrix(prefix, "ffn_gate_shexp", size, args.embd, kind="shared_gate")
+            make.matrix(prefix, "ffn_up_shexp", size, args.embd, kind="shared_up")
         make.matrix(prefix, "ffn_down_shexp", args.embd, size, kind="shared_down")
     if args.arch in SHARED_GATES:
         name = f"{prefix}ffn_gate_inp_shexp.weight"
@@ -668,6 +678,8 @@ def add_attention(make, args, prefix, q_size, kv_size):
         make.norm(f"{prefix}attn_q_norm.weight", q_size)
         make.norm(f"{prefix}attn_k_norm.weight", kv_size)
     make.matrix(prefix, "attn_output", args.embd, q_size)
+    if args.arch == "granite_swa":
+        make.vector(f"{prefix}attn_sinks.weight", args.heads, np.float32(0.5), 1.0)
     if args.arch in ALL_BIASES:
         for stem, size in (("attn_output", args.embd), ("ffn_up", args.ff), ("ffn_down", args.embd)):
             make.vector(f"{prefix}{stem}.bias", size, np.float32(0), 0.3)
