@@ -8,18 +8,11 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
     return gi_bert_hparams(reader, hparams);
 }
 
-static const struct gi_weight_spec weights[] = {
-    GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
-    GI_WEIGHT_OUT(GI_NORM_NONE),
-    GI_WEIGHT_UP,
-    GI_WEIGHT_DOWN(GI_NORM_NONE),
-};
-
 const struct gi_model_family gi_model_family_bert = {
     .name = "bert",
     .activation = GI_ACTIVATION_GELU_TANH,
     .read_hparams = read_hparams,
-    GI_WEIGHTS(weights),
+    GI_WEIGHTS(gi_bert_weights),
     GI_NORMS(gi_bert_norms),
     .output_norm = "token_embd_norm",
     .record_layer = gi_bert_record_layer,

@@ -1,5 +1,12 @@
 #include "models/bert/bert_layer.h"
 
+const struct gi_weight_spec gi_bert_weights[4] = {
+    GI_WEIGHT_QKV("attn_q", "attn_k", "attn_v"),
+    GI_WEIGHT_OUT(GI_NORM_NONE),
+    GI_WEIGHT_UP,
+    GI_WEIGHT_DOWN(GI_NORM_NONE),
+};
+
 const struct gi_norm_spec gi_bert_norms[4] = {
     {GI_NORM_ATTN_POST, "blk.%u.attn_output_norm", GI_DIM_EMBD},
     {GI_NORM_ATTN_SHIFT, "blk.%u.attn_output_norm", GI_DIM_EMBD},

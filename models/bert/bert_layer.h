@@ -4,6 +4,7 @@
 
 #include "models/decoder_weights.h"
 
+extern const struct gi_weight_spec gi_bert_weights[4]; // of a network without a gate
 extern const struct gi_norm_spec gi_bert_norms[4];
 
 // Reads what they have in common; positions are looked for in the file.

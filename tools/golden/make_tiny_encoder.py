@@ -19,7 +19,7 @@ from make_tiny_gguf import FILE_TYPES, TensorMaker, add_byte_vocabulary, parse_t
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out")
-    parser.add_argument("--arch", choices=["bert", "nomic-bert", "jina-bert-v2", "modern-bert"], default="bert")
+    parser.add_argument("--arch", choices=["bert", "nomic-bert", "jina-bert-v2", "jina-bert-v3", "modern-bert"], default="bert")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -136,7 +136,7 @@ def add_facts(writer, args):
     writer.add_layer_norm_eps(1e-12 if args.arch == "bert" else 1e-5)
     writer.add_causal_attention(False)
     writer.add_pooling_type(PoolingType(args.pooling))
-    if args.arch == "nomic-bert":
+    if args.arch in ("nomic-bert", "jina-bert-v3"):
         writer.add_rope_freq_base(1000.0)
     if args.arch == "modern-bert":
         writer.add_rope_freq_base(160000.0)
@@ -180,6 +180,9 @@ def add_modern_tensors(make, args):
         make.vector("cls.output.bias", args.classes, np.float32(0), 0.3)
 
 
+UNGATED = ("bert", "jina-bert-v3")  # with a network without a gate
+
+
 def add_layer(make, args, prefix):
     if args.arch == "nomic-bert":
         make.matrix(prefix, "attn_qkv", 3 * args.embd, args.embd, 1.5, kind="attn_q")
@@ -191,11 +194,11 @@ def add_layer(make, args, prefix):
     add_norm(make, f"{prefix}attn_output_norm", args.embd)
     make.matrix(prefix, "ffn_up", args.ff, args.embd)
     make.matrix(prefix, "ffn_down", args.embd, args.ff)
-    if args.arch != "bert":
+    if args.arch not in UNGATED:
         make.matrix(prefix, "ffn_gate", args.ff, args.embd)
     if args.arch != "nomic-bert":
         add_biases(make, prefix, {"attn_output": args.embd, "ffn_down": args.embd})
-    if args.arch == "bert":
+    if args.arch in UNGATED:
         add_biases(make, prefix, {"ffn_up": args.ff})
     add_norm(make, f"{prefix}layer_output_norm", args.embd)
 

@@ -210,6 +210,9 @@ lengths=
 encoder tiny-modern_bert_rank rank --arch modern-bert --types attn=q8_0,ffn=q4_0,embd=q8_0 --pooling 4 --classes 1 --layers 2
 encoder tiny-nomic_bert mean --arch nomic-bert --types attn=q4_0,ffn=q8_0,embd=q8_0 --pooling 1
 encoder tiny-jina_bert mean --arch jina-bert-v2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --heads 2 --pooling 1
+lengths="--lengths 1,40,130"
+encoder tiny-jina_bert_v3 mean --arch jina-bert-v3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 32 --ff 64 --heads 2 --vocab 260 --pooling 1
+lengths=
 # Rows of 256 for types of super-blocks: few heads, one layer.
 super="--embd 256 --heads 2 --kv-heads 1 --head-dim 32 --ff 256 --layers 1 --vocab 264"
 make tiny-k_m --types attn_q=q4_k,attn_k=q4_k,attn_v=q6_k,attn_output=q5_0,ffn_gate=q4_k,ffn_up=q4_k,ffn_down=q6_k,embd=q6_k \
