@@ -171,6 +171,10 @@ make tiny-qwen35moe --arch qwen35moe --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,sh
 make tiny-qwen3next --arch qwen3next --types attn=q8_0,ffn=q4_0,ffn_down=q8_0,shared=q4_0,shared_down=q8_0,embd=q8_0 --embd 64 \
     --heads 2 --kv-heads 1 --head-dim 64 --rot 16 --ff 32 --layers 3 --interval 3 --linear-heads 4 --linear-k-heads 2 \
     --linear-dim 32 --experts 6 --experts-used 2 --shared 1 --one-in 1
+# A layer after the last, which predicts further tokens, with experts; windows in all layers with attention.
+short tiny-qwen35moe_next --arch qwen35moe $small --head-dim 64 --rot 16 --ff 32 --layers 2 --interval 2 --linear-heads 2 --linear-k-heads 1 \
+    --linear-dim 32 --experts 4 --experts-used 2 --shared 1 --next 1
+short tiny-lfm2_window --arch lfm2 $small --head-dim 16 --layers 4 --interval 2 --rope-base 1000000 --window 24
 # Short convolutions in place of attention, which two of five layers have.
 make tiny-lfm2 --arch lfm2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 4 --kv-heads 2 --ff 96 --layers 5 --interval 2 \
     --rope-base 1000000
