@@ -23,12 +23,17 @@ bool gi_bert_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *
     return gi_layernorm_hparams(reader, hparams);
 }
 
-void gi_bert_record_layer(struct gi_graph *graph, uint32_t layer)
+void gi_bert_record_attention(struct gi_graph *graph, uint32_t layer)
 {
     gi_graph_qkv(graph, layer, graph->hparams->n_rot);
     gi_graph_attention(graph, layer);
     gi_graph_attn_out(graph, layer);
     gi_graph_layernorm(graph, "attn_out_norm", layer, GI_NORM_ATTN_POST, GI_NORM_ATTN_SHIFT);
+}
+
+void gi_bert_record_layer(struct gi_graph *graph, uint32_t layer)
+{
+    gi_bert_record_attention(graph, layer);
     gi_graph_ffn_up(graph, layer, GI_NORM_NONE);
     gi_graph_ffn_down(graph, layer);
     gi_graph_layernorm(graph, "ffn_down_norm", layer, GI_NORM_FFN_POST, GI_NORM_FFN_SHIFT);

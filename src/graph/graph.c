@@ -415,12 +415,12 @@ static void experts_step(struct gi_graph *graph, uint32_t layer)
                       &graph->stream);
 }
 
-static void experts_batch(struct gi_graph *graph, uint32_t layer)
+static void experts_batch(struct gi_graph *graph, uint32_t layer, const struct gi_rows *input)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
     gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
-                          layer_weight(graph, layer, GI_SLOT_GATE_UP), NULL, &graph->norm,
+                          layer_weight(graph, layer, GI_SLOT_GATE_UP), NULL, input,
                           &graph->ffn_act_rows);
     gi_op_gemv_expert(recorder, &graph->experts, GI_EXPERTS_BATCH,
                       layer_weight(graph, layer, GI_SLOT_DOWN), &graph->ffn_act_rows,
@@ -431,7 +431,7 @@ static void experts_batch(struct gi_graph *graph, uint32_t layer)
 
 // Each expert's weights are read once for all tokens that take it.
 static void experts_sorted(struct gi_graph *graph, const struct gi_sorted_rows *rows,
-                           uint32_t layer)
+                           uint32_t layer, const struct gi_rows *input)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
@@ -441,7 +441,7 @@ static void experts_sorted(struct gi_graph *graph, const struct gi_sorted_rows *
     const struct gi_rows pairs = {
         range, (uint32_t)gi_round_up(gate_up->n_rows / experts->n_expert, GI_QUANT_BLOCK), false};
     const struct gi_rows y = {range, experts->y_width, false};
-    gi_op_gather_rows(recorder, experts, &graph->norm, rows);
+    gi_op_gather_rows(recorder, experts, input, rows);
     gi_op_gemm_experts(recorder, "ffn_gate_up", experts, gate_up, rows, false, &pairs);
     gi_op_glu_experts(recorder, experts, hparams->activation, gate_up, &pairs, rows);
     gi_op_gemm_experts(recorder, "ffn_down", experts, layer_weight(graph, layer, GI_SLOT_DOWN),
@@ -450,7 +450,8 @@ static void experts_sorted(struct gi_graph *graph, const struct gi_sorted_rows *
                              &graph->x);
 }
 
-static void run_experts(struct gi_graph *graph, uint32_t layer)
+// Records the chosen experts; a batch's read input, a step's the norm of the stream.
+static void run_experts(struct gi_graph *graph, uint32_t layer, const struct gi_rows *input)
 {
     struct gi_sorted_rows rows;
     if (!graph->is_batch) {
@@ -458,9 +459,9 @@ static void run_experts(struct gi_graph *graph, uint32_t layer)
         return;
     }
     if (sorts_rows(graph, &rows)) {
-        experts_sorted(graph, &rows, layer);
+        experts_sorted(graph, &rows, layer, input);
     } else {
-        experts_batch(graph, layer);
+        experts_batch(graph, layer, input);
     }
 }
 
@@ -475,7 +476,14 @@ void gi_graph_experts_block(struct gi_graph *graph, uint32_t layer)
 {
     expert_norm(graph, layer);
     route(graph, layer, GI_NORM_FFN);
-    run_experts(graph, layer);
+    run_experts(graph, layer, &graph->norm);
+}
+
+void gi_graph_unnormed_experts(struct gi_graph *graph, uint32_t layer)
+{
+    assert(graph->is_batch);
+    route(graph, layer, GI_NORM_NONE);
+    run_experts(graph, layer, &graph->x);
 }
 
 void gi_graph_choose_experts(struct gi_graph *graph, uint32_t layer)
@@ -486,5 +494,5 @@ void gi_graph_choose_experts(struct gi_graph *graph, uint32_t layer)
 void gi_graph_chosen_experts_block(struct gi_graph *graph, uint32_t layer)
 {
     expert_norm(graph, layer);
-    run_experts(graph, layer);
+    run_experts(graph, layer, &graph->norm);
 }

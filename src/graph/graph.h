@@ -179,6 +179,8 @@ void gi_graph_ffn_up_sparse(struct gi_graph *graph, uint32_t layer);
 // experts only. A prompt sorts its tokens by expert and reads each expert once; a batch too small
 // for sorting reads it once for each token.
 void gi_graph_experts_block(struct gi_graph *graph, uint32_t layer);
+// Records the same of x itself for a batch, without a norm before.
+void gi_graph_unnormed_experts(struct gi_graph *graph, uint32_t layer);
 // Record a mixture in two steps: the choice of experts, from x before attention adds to it, and the
 // experts themselves.
 void gi_graph_choose_experts(struct gi_graph *graph, uint32_t layer);

@@ -86,6 +86,7 @@ struct gi_hparams {
     // A mixture of experts; 0: a dense model. n_ff is then the width in the first n_leading layers,
     // which have no experts; if all layers have experts it is n_expert_ff.
     uint32_t n_expert, n_expert_used, n_expert_ff, n_leading;
+    bool has_no_experts[GI_MAX_LAYERS]; // other layers of a mixture that have no experts
     uint32_t n_shared; // networks of an expert's width that all tokens use: the shared expert of
                        // the file, split
     struct gi_router_rule router;

@@ -3,7 +3,8 @@
 struct gi_layer_tables gi_model_family_tables(const struct gi_model_family *family,
                                               const struct gi_hparams *hparams, uint32_t layer)
 {
-    family = layer < hparams->n_leading ? family->leading : family;
+    const bool has_experts = layer >= hparams->n_leading && !hparams->has_no_experts[layer];
+    family = has_experts ? family : family->leading;
     if (gi_layer_kind(hparams, layer) == GI_LAYER_NETWORK) {
         return *family->networks;
     }

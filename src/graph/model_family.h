@@ -31,8 +31,8 @@ struct gi_model_family {
     // connect them (gi_layer_is_other). NULL: all layers must have heads of q, k and v.
     const struct gi_layer_tables *others;
     const struct gi_layer_tables *networks; // layers of GI_LAYER_NETWORK; NULL: there are none
-    // The family of a mixture's n_leading first layers, which have no experts; this family's norms
-    // must include its norms. NULL: n_leading must be 0.
+    // The family of a mixture's layers that have no experts, such as the n_leading first; this
+    // family's norms must include its norms. NULL: all layers must have experts.
     const struct gi_model_family *leading;
     // The family to use for files of this name that have experts; NULL: this one.
     const struct gi_model_family *with_experts;

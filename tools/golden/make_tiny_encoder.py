@@ -19,7 +19,7 @@ from make_tiny_gguf import FILE_TYPES, TensorMaker, add_byte_vocabulary, parse_t
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out")
-    parser.add_argument("--arch", choices=["bert", "nomic-bert", "jina-bert-v2", "jina-bert-v3", "modern-bert"], default="bert")
+    parser.add_argument("--arch", choices=["bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "jina-bert-v3", "modern-bert"], default="bert")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -27,6 +27,7 @@ def parse_arguments():
     parser.add_argument("--ctx", type=int, default=512)
     parser.add_argument("--vocab", type=int, default=320)
     parser.add_argument("--types", type=parse_types, default=parse_types("f32"))
+    parser.add_argument("--experts", type=int, default=5, help="of nomic-bert-moe")
     parser.add_argument("--window", type=int, default=24, help="of modern-bert")
     parser.add_argument("--pooling", type=int, default=1, help="0 none, 1 mean, 2 cls, 3 last, 4 rank")
     parser.add_argument("--classes", type=int, default=0, help="of a classifier")
@@ -136,8 +137,12 @@ def add_facts(writer, args):
     writer.add_layer_norm_eps(1e-12 if args.arch == "bert" else 1e-5)
     writer.add_causal_attention(False)
     writer.add_pooling_type(PoolingType(args.pooling))
-    if args.arch in ("nomic-bert", "jina-bert-v3"):
+    if args.arch in ("nomic-bert", "nomic-bert-moe", "jina-bert-v3"):
         writer.add_rope_freq_base(1000.0)
+    if args.arch == "nomic-bert-moe":
+        writer.add_moe_every_n_layers(2)
+        writer.add_expert_count(args.experts)
+        writer.add_expert_used_count(2)
     if args.arch == "modern-bert":
         writer.add_rope_freq_base(160000.0)
         writer.add_rope_freq_base_swa(1000.0)
@@ -180,11 +185,11 @@ def add_modern_tensors(make, args):
         make.vector("cls.output.bias", args.classes, np.float32(0), 0.3)
 
 
-UNGATED = ("bert", "jina-bert-v3")  # with a network without a gate
+UNGATED = ("bert", "jina-bert-v3", "nomic-bert-moe")  # with a network without a gate
 
 
 def add_layer(make, args, prefix):
-    if args.arch == "nomic-bert":
+    if args.arch.startswith("nomic-bert"):
         make.matrix(prefix, "attn_qkv", 3 * args.embd, args.embd, 1.5, kind="attn_q")
     else:
         for stem, gain in (("attn_q", 1.5), ("attn_k", 1.5), ("attn_v", 1)):
@@ -192,6 +197,12 @@ def add_layer(make, args, prefix):
         add_biases(make, prefix, dict.fromkeys(("attn_q", "attn_k", "attn_v"), args.embd))
     make.matrix(prefix, "attn_output", args.embd, args.embd)
     add_norm(make, f"{prefix}attn_output_norm", args.embd)
+    if args.arch == "nomic-bert-moe" and int(prefix.split(".")[1]) % 2 == 1:
+        make.matrix(prefix, "ffn_gate_inp", args.experts, args.embd, 2, kind="router")
+        make.experts(prefix, "ffn_up", args.ff, args.embd)
+        make.experts(prefix, "ffn_down", args.embd, args.ff)
+        add_norm(make, f"{prefix}layer_output_norm", args.embd)
+        return
     make.matrix(prefix, "ffn_up", args.ff, args.embd)
     make.matrix(prefix, "ffn_down", args.embd, args.ff)
     if args.arch not in UNGATED:

@@ -215,6 +215,8 @@ encoder tiny-modern_bert_rank rank --arch modern-bert --types attn=q8_0,ffn=q4_0
 encoder tiny-nomic_bert mean --arch nomic-bert --types attn=q4_0,ffn=q8_0,embd=q8_0 --pooling 1
 encoder tiny-jina_bert mean --arch jina-bert-v2 --types attn=q8_0,ffn=q4_0,embd=q8_0 --heads 2 --pooling 1
 lengths="--lengths 1,40,130"
+encoder tiny-nomic_bert_moe mean --arch nomic-bert-moe --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 32 --ff 64 --heads 2 --layers 3 --vocab 260 \
+    --pooling 1
 encoder tiny-jina_bert_v3 mean --arch jina-bert-v3 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 32 --ff 64 --heads 2 --vocab 260 --pooling 1
 lengths=
 # Rows of 256 for types of super-blocks: few heads, one layer.

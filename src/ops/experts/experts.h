@@ -67,9 +67,9 @@ void gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                  enum gi_experts_tokens tokens, const struct gi_rows *logits,
                  const struct gi_vectors *vectors, uint32_t bias, const struct gi_rows *act);
 
-// act = activation(g) * u of each chosen expert. The input is the stream's norm times 1 / rms in a
-// step; if stream is NULL, the rows of x.
-//   W (n_expert * 2 * n_ff, n_embd) in the order of experts
+// act = activation(g) * u of each chosen expert, or activation(u) of an ungated W. The input is the
+// stream's norm times 1 / rms in a step; if stream is NULL, the rows of x.
+//   W (n_expert * 2 * n_ff, n_embd) in the order of experts; ungated, half the rows
 void gi_op_gemv_expert_glu(struct gi_recorder *recorder, const struct gi_experts *experts,
                            enum gi_activation activation, const struct gi_weight *weight,
                            const struct gi_stream *stream, const struct gi_rows *x,
@@ -111,7 +111,7 @@ void gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *ex
 void gi_op_gemm_experts(struct gi_recorder *recorder, const char *label,
                         const struct gi_experts *experts, const struct gi_weight *weight,
                         const struct gi_sorted_rows *rows, bool is_act, const struct gi_rows *y);
-// act = activation(g) * u of each row. (ops/norm/glu.c)
+// act = activation(g) * u of each row, or activation(u) of an ungated weight. (ops/norm/glu.c)
 void gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
                        enum gi_activation activation, const struct gi_weight *weight,
                        const struct gi_rows *gate_up, const struct gi_sorted_rows *rows);

@@ -83,13 +83,14 @@ void gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *ex
         GI_KEY(GI_PROGRAM_GLU, {"WG_SIZE", WG_SIZE}, {"ACTIVATION", activation},
                {"HALF", rows->is_half}, {"EACH", experts->n_used});
     gi_key_option(&key, "SORTED", rows->is_half);
+    gi_key_option(&key, "UNGATED", weight->is_ungated);
     const uint32_t columns = (rows->is_half ? 8 : 4) * WG_SIZE;
-    const uint32_t n_part = weight->n_rows / experts->n_expert / 2;
+    const uint32_t n_part = weight->n_rows / experts->n_expert / (weight->is_ungated ? 1 : 2);
     const uint32_t n_column = gi_round_up(experts->n_ff, 4);
     const struct gi_glu_params params = {
         .gate_up_stride = gate_up->stride,
         .act_stride = experts->act_width,
-        .n_part = n_part,
+        .n_part = weight->is_ungated ? 0 : n_part,
         .act_begin = 0,
         .n_column = n_column < n_part ? n_column : n_part,
     };

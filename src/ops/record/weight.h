@@ -53,7 +53,7 @@ struct gi_weight {
     uint32_t n_cols;
     bool is_normed;  // its result is normed, with weights in aux
     bool is_split;   // gate and up are separate: see above
-    bool is_ungated; // a network's first matrix with rows of up only, in plain order
+    bool is_ungated; // a network's first matrix with rows of up only, in plain or experts' order
     const struct gi_weight *adapter; // matrices A of all adapters; borrowed; NULL: no adapters
     uint32_t adapter_rank;           // sum of the ranks of all adapters: a multiple of 4
     uint32_t n_parts;

@@ -9,22 +9,23 @@
 
 static const struct mixture {
     uint32_t type, n_embd, n_ff, n_expert, n_used, part_experts;
-    bool is_split;                // up is Q8_0, whatever gate is
-    struct gi_router_rule router; // zero: the softmax of the chosen ones
-    uint32_t n_shared;            // among both
+    enum { PAIRS, SPLIT, UNGATED } form; // SPLIT: up is Q8_0, whatever gate is
+    struct gi_router_rule router;        // zero: the softmax of the chosen ones
+    uint32_t n_shared;                   // among both
 } mixtures[] = {
-    {GI_GGML_TYPE_F32, 32, 16, 4, 1, 0, false, {0}, 0},
-    {GI_GGML_TYPE_Q8_0, 64, 96, 6, 2, 0, false, {GI_GATING_ALL, false, false, false, 1}, 0},
-    {GI_GGML_TYPE_Q4_0, 96, 64, 5, 3, 2, false, {0}, 1},
-    {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 0, false, {GI_GATING_ALL, true, true, false, 2.5f}, 0},
-    {GI_GGML_TYPE_F16, 64, 40, 80, 4, 16, false, {GI_GATING_SIGMOID, true, false, true, 1}, 2},
-    {GI_GGML_TYPE_Q4_0, 96, 32, 5, 3, 2, true, {GI_GATING_SIGMOID, false, true, false, 0.5f}, 0},
-    {GI_GGML_TYPE_F16, 64, 40, 6, 2, 0, true, {0}, 0},
+    {GI_GGML_TYPE_F32, 32, 16, 4, 1, 0, PAIRS, {0}, 0},
+    {GI_GGML_TYPE_Q8_0, 64, 96, 6, 2, 0, PAIRS, {GI_GATING_ALL, false, false, false, 1}, 0},
+    {GI_GGML_TYPE_Q4_0, 96, 64, 5, 3, 2, PAIRS, {0}, 1},
+    {GI_GGML_TYPE_Q4_1, 160, 32, 64, 8, 0, PAIRS, {GI_GATING_ALL, true, true, false, 2.5f}, 0},
+    {GI_GGML_TYPE_F16, 64, 40, 80, 4, 16, PAIRS, {GI_GATING_SIGMOID, true, false, true, 1}, 2},
+    {GI_GGML_TYPE_Q4_0, 96, 32, 5, 3, 2, SPLIT, {GI_GATING_SIGMOID, false, true, false, 0.5f}, 0},
+    {GI_GGML_TYPE_F16, 64, 40, 6, 2, 0, SPLIT, {0}, 0},
     // For products in f16.
-    {GI_GGML_TYPE_Q4_1, 64, 32, 2, 1, 0, false, {0}, 0},
-    {GI_GGML_TYPE_Q4_0, 96, 96, 5, 3, 2, false, {0}, 0},
-    {GI_GGML_TYPE_MXFP4, 160, 32, 4, 2, 0, false, {GI_GATING_ALL, true, true, false, 2.5f}, 0},
-    {GI_GGML_TYPE_F16, 64, 40, 5, 2, 2, true, {GI_GATING_SIGMOID, false, true, false, 0.5f}, 1},
+    {GI_GGML_TYPE_Q4_1, 64, 32, 2, 1, 0, PAIRS, {0}, 0},
+    {GI_GGML_TYPE_Q4_0, 96, 96, 5, 3, 2, PAIRS, {0}, 0},
+    {GI_GGML_TYPE_MXFP4, 160, 32, 4, 2, 0, PAIRS, {GI_GATING_ALL, true, true, false, 2.5f}, 0},
+    {GI_GGML_TYPE_F16, 64, 40, 5, 2, 2, SPLIT, {GI_GATING_SIGMOID, false, true, false, 0.5f}, 1},
+    {GI_GGML_TYPE_Q4_0, 96, 64, 5, 3, 2, UNGATED, {GI_GATING_ALL, false, false, false, 1}, 0},
 };
 
 // The buffers of a case.
@@ -46,18 +47,19 @@ static uint32_t expert_rows(uint32_t n, bool is_paired)
 static void make_weights(struct kt_run *run, struct buffers *b)
 {
     const struct mixture *m = b->mixture;
-    const uint32_t up_rows = expert_rows(m->n_ff, !m->is_split);
+    const uint32_t up_rows = expert_rows(m->n_ff, m->form == PAIRS);
     const uint32_t down_rows = expert_rows(m->n_embd, false);
     struct kt_weight_params params = {
         .type = m->type,
-        .is_split = m->is_split,
+        .is_split = m->form == SPLIT,
         .up_type = GI_GGML_TYPE_Q8_0,
-        .n_rows = (m->is_split ? 2 : 1) * m->n_expert * up_rows,
+        .n_rows = (m->form == SPLIT ? 2 : 1) * m->n_expert * up_rows,
         .n_cols = m->n_embd,
         .has_bias = m->n_expert == 5,
         .max_part_rows = m->part_experts * up_rows,
     };
     b->gate_up = kt_weight(run, &params);
+    b->gate_up.is_ungated = m->form == UNGATED;
     params.is_split = false;
     params.n_rows = m->n_expert * down_rows;
     params.n_cols = m->n_ff;
@@ -94,7 +96,7 @@ static uint64_t count_bytes(const struct buffers *b)
     return kt_weight_bytes(&b->gate_up) + kt_weight_bytes(&b->down);
 }
 
-#define MIXTURES KT_NUMBERS("mixture", 0, 1, 2, 3, 4, 5, 6)
+#define MIXTURES KT_NUMBERS("mixture", 0, 1, 2, 3, 4, 5, 6, 11)
 
 //-- a batch ---------------------------------------------------------------------------------------
 

@@ -234,8 +234,7 @@ static void plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
         stack = NULL;
         find_sources(plan, spec, name, layer, n, weight);
     }
-    weight->weight.is_ungated =
-        spec->slot == GI_SLOT_GATE_UP && spec->order == GI_WEIGHT_ORDER_PLAIN;
+    weight->weight.is_ungated = spec->slot == GI_SLOT_GATE_UP && !gi_plan_has_gate(spec->order);
     weight->gamma = norm_after(plan, layer, spec->next_norm);
     if (spec->post_norm != GI_NORM_ATTN) {
         weight->post = norm_after(plan, layer, spec->post_norm);
