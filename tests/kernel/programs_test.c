@@ -1,5 +1,5 @@
 // Builds every program of programs.def on the device, with typical defines, under no more than it
-// offers: each with the first weight type and with a quarter of the others, since all types with
+// offers: each with the first weight type and with an eighth of the others, since all types with
 // all kernels run in kernel_test and are read by glslangValidator. GLINFER_TEST_ALL builds all.
 // Exit status 77 where there is no device.
 #include "gpu/device/half_probe.h"
@@ -18,10 +18,10 @@ struct build {
     struct glinfer_error err;
 };
 
-// Rows of a kernel follow each other, so that each type is built with a quarter of them.
-static bool is_one_of_four(const struct gi_program_key *key)
+// Rows of a kernel follow each other, so that each type is built with an eighth of them.
+static bool is_one_of_eight(const struct gi_program_key *key)
 {
-    return ((uint32_t)key->id + key->quant) % 4 == 0;
+    return ((uint32_t)key->id + key->quant) % 8 == 0;
 }
 
 // Two slices of gemm_half.comp, whose room the op checks, share up to 48 KiB.
@@ -43,7 +43,7 @@ static bool request_variant(void *user, const struct program_variant *variant)
         build->n_left_out++;
         return true;
     }
-    if (variant->is_other_type && !build->is_all && !is_one_of_four(&variant->key)) {
+    if (variant->is_other_type && !build->is_all && !is_one_of_eight(&variant->key)) {
         return true;
     }
     return gi_program_table_request(build->programs, &variant->key, &index, &build->err);
