@@ -84,7 +84,8 @@ static struct glinfer_session *open_scaled(struct glinfer_model *model, float fi
 {
     struct tiny_model f = {.model = model};
     const float scales[N_ADAPTER] = {first, second};
-    struct glinfer_session *session = open_session(&f, 0, N_CTX, 16);
+    // Chains of one length: those that times decide may leave no place for a draft.
+    struct glinfer_session *session = open_session(&f, 4, N_CTX, 16);
     must_do(glinfer_session_set_adapter_scales(session, scales, N_ADAPTER, &err));
     return session;
 }
