@@ -19,6 +19,12 @@ run()
     GLINFER_CLASS=V3D "$glinfer" run -m "$model" --raw -f prompt -c 512 -n 8 --temp 0 "$@"
 }
 
+# plan FLAGS...: writes what a profile would run to the file plan; without the self-test, which runs it.
+plan()
+{
+    GLINFER_SELFTEST=off "$glinfer" profile --plan "$@" >plan 2>errors || cat errors
+}
+
 # Submissions that are estimated over 5 ms although they could be cut: all but the ones that time a
 # program. The text of -vv has a line for each: submission: PIECES pieces, MS ms, estimated MS.
 run >wanted 2>errors || cat errors
@@ -47,16 +53,17 @@ if [ $((end - begin)) -gt 30 ]; then
 fi
 
 # A plan runs nothing and has its sums.
-GLINFER_CLASS=V3D "$glinfer" profile -m "$model" -p 512 -n 1 --plan >plan 2>errors || cat errors
+export GLINFER_CLASS=V3D
+plan -m "$model" -p 512 -n 1
 check 'stages of a plan' "$(grep -c 'planned before anything is measured' plan)" 2
 check 'totals of a plan' "$(grep -c ' submissions, the longest of ' plan)" 2
 
 # No dispatch is estimated at more than the budget, a step's and experts' neither: all can be cut. On a class
 # that is a hundred times slower than the boards', small models are what large ones are there.
 models=$(dirname "$model")
+export GLINFER_CLASS=softpipe
 for name in tiny-q4_0 tiny-qwen3moe tiny-mixtral tiny-gemma3 tiny-falcon_h1 tiny-qwen35; do
-    GLINFER_CLASS=softpipe "$glinfer" profile -m "$models/$name.gguf" -p 128 -d 120 -n 1 --plan --max-batch-ms 20 \
-        >plan 2>errors || cat errors
+    plan -m "$models/$name.gguf" -p 128 -d 120 -n 1 --max-batch-ms 20
     check "dispatches of $name that are estimated over the budget" \
         "$(awk '$2 ~ /^[0-9]+$/ && $4 > 20' plan | head -3)" ''
     check "dispatches of $name that are planned" "$(grep -c ' output .* gemv_vocab.comp' plan | sed 's/^[1-9][0-9]*$/some/')" some
@@ -64,11 +71,10 @@ done
 
 # Pieces of projections and of attention of a step leave the text as it is.
 moe=$models/tiny-qwen3moe.gguf
-export GLINFER_CLASS=softpipe
 "$glinfer" run -m "$moe" --raw -p 'a b' -n 8 --temp 0 >wanted 2>errors || cat errors
 "$glinfer" run -m "$moe" --raw -p 'a b' -n 8 --temp 0 --max-batch-ms 1 >found 2>errors || cat errors
 check 'text of steps in pieces' "$(cat found)" "$(cat wanted)"
-"$glinfer" profile -m "$moe" -n 1 -d 120 --plan --max-batch-ms 1 >plan 2>errors || cat errors
+plan -m "$moe" -n 1 -d 120 --max-batch-ms 1
 for kernel in gemv_vocab attention; do
     check "$kernel of a step runs in pieces" \
         "$(awk -v k=$kernel.comp '$5 > 1 && $6 == k' plan | grep -c PIECES=1 | sed 's/^[1-9][0-9]*$/some/')" some
@@ -81,7 +87,7 @@ for scan in qwen35:delta_scan falcon_h1:ssm_scan; do
         "$glinfer" run -m "$name" --raw -p 'a b c d e f g h' -n 4 --temp 0 --max-batch-ms $ms >"text$ms" 2>errors || cat errors
     done
     check "text of ${scan#*:} in pieces" "$(cat text20)" "$(cat text60000)"
-    "$glinfer" profile -m "$name" -p 16 -n 0 --plan --max-batch-ms 20 >plan 2>errors || cat errors
+    plan -m "$name" -p 16 -n 0 --max-batch-ms 20
     check "${scan#*:} runs in pieces" \
         "$(awk -v k="${scan#*:}.comp" '$5 > 1 && $6 == k' plan | grep -c . | sed 's/^[1-9][0-9]*$/some/')" some
 done
@@ -91,7 +97,7 @@ echo 'gemv_vocab 8 320 64 0 row:8:1' >eights.tuning
 export GLINFER_TUNING=eights.tuning
 "$glinfer" run -m "$moe" --raw -p 'a b' -n 8 --temp 0 --max-batch-ms 1 >found 2>errors || cat errors
 check 'text of steps in pieces of groups of 8' "$(cat found)" "$(cat wanted)"
-"$glinfer" profile -m "$moe" -n 1 -d 120 --plan --max-batch-ms 1 >plan 2>errors || cat errors
+plan -m "$moe" -n 1 -d 120 --max-batch-ms 1
 check 'groups of 8 run in pieces' \
     "$(awk '$5 > 1 && $6 == "gemv_vocab.comp" && / WG_SIZE=8 /' plan | grep -c PIECES=1 | sed 's/^[1-9][0-9]*$/some/')" some
 unset GLINFER_TUNING
@@ -102,7 +108,7 @@ for ms in 60000 1; do
     "$glinfer" run -m "$moe" -c 65536 --raw -p 'a b' -n 4 --temp 0 --max-batch-ms $ms >"text$ms" 2>errors || cat errors
 done
 check 'text of joint attention in pieces' "$(cat text1)" "$(cat text60000)"
-"$glinfer" profile -m "$moe" -n 1 -d 65000 --plan --max-batch-ms 1 >plan 2>errors || cat errors
+plan -m "$moe" -n 1 -d 65000 --max-batch-ms 1
 check 'joint attention of a step runs in pieces' \
     "$(awk '$5 > 1 && $6 == "attention.comp" && / JOINT=1 /' plan | grep -c . | sed 's/^[1-9][0-9]*$/some/')" some
 
