@@ -5,7 +5,12 @@
 
 static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
+    float eps; // of the head that predicts further tokens; of all norms in a file without the other
     hparams->n_rot = 0;
+    if (!gi_hparams_f32(reader, "attention.layer_norm_epsilon", 1e-5f, &eps) ||
+        !gi_hparams_f32(reader, "attention.layer_norm_rms_epsilon", eps, &hparams->norm_eps)) {
+        return false;
+    }
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
         if (hparams->layer_ff[i] > 0) {
             hparams->layer_kinds[i] = GI_LAYER_NETWORK;
