@@ -1,14 +1,12 @@
 #include "cli/serve/serve_server.h"
 
-#include "cli/models/models_source.h"
 #include "cli/serve/http/serve_http.h"
-#include "cli/serve/schedule/serve_scheduler.h"
+#include "cli/serve/router/serve_model.h"
 #include "cli/serve/wyoming/serve_wyoming.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -23,13 +21,9 @@ struct server {
     struct serve_settings *settings;
     struct serve_access access;
     struct serve_sockets sockets;
-    struct serve_scheduler *scheduler;
-    struct serve_api api;
+    struct serve_model model;
     struct serve_http *http;
     struct serve_wyoming *wyoming; // NULL: without --wyoming
-    char *variables;               // of the chat template, by default
-    char *name;                    // of --alias; NULL: not given
-    struct serve_lora lora;
     int signal_fd;
     bool is_ready, is_draining;
     int signal;      // that ended the server
@@ -79,7 +73,7 @@ static void take_signal(struct server *server)
     server->is_draining = true;
     server->deadline = cli_now() + (double)server->settings->drain_s;
     serve_notify_manager("STOPPING=1");
-    serve_scheduler_drain(server->scheduler);
+    serve_scheduler_drain(server->model.scheduler);
     serve_http_drain(server->http); // new requests get 503
     if (server->wyoming) {
         serve_wyoming_drain(server->wyoming);
@@ -87,42 +81,6 @@ static void take_signal(struct server *server)
 }
 
 //-- open ------------------------------------------------------------------------------------------
-
-// Returns the first of names with commas between them in the order of the alphabet, which is the id
-// that llama-server gives a model; the caller frees it. NULL: none.
-static char *first_name(const char *names)
-{
-    char *own = names ? cli_copy(names) : NULL, *rest = own, *first = NULL;
-    for (char *name; (name = strsep(&rest, ","));) {
-        first = name[0] && (!first || strcmp(name, first) < 0) ? name : first;
-    }
-    first = first ? cli_copy(first) : NULL;
-    free(own);
-    return first;
-}
-
-static bool open_http(struct server *server)
-{
-    const struct serve_settings *settings = server->settings;
-    const char *text = settings->session.model, *speech = settings->speech_model;
-    server->variables = cli_session_variables(&settings->session);
-    server->name = first_name(settings->alias);
-    server->api = (struct serve_api){
-        .scheduler = server->scheduler,
-        .settings = settings,
-        .model_name = !text             ? NULL
-                      : settings->alias ? server->name
-                                        : models_base_name(text),
-        .speech_name = !speech                    ? NULL
-                       : !text && settings->alias ? server->name
-                                                  : models_base_name(speech),
-        .started = (int64_t)time(NULL),
-        .variables = server->variables,
-        .lora = &server->lora,
-    };
-    server->http = serve_http_create(&server->api, &server->access, &server->sockets);
-    return server->http;
-}
 
 static void warn_of_strangers(const struct server *server)
 {
@@ -139,9 +97,11 @@ static bool open_server(struct server *server)
            (!settings->key_file || serve_access_read_keys(&server->access, settings->key_file)) &&
            serve_sockets_open(&server->sockets, settings->host, (uint16_t)settings->port,
                               settings->socket_path) &&
-           catch_signals(server) && (server->scheduler = serve_scheduler_create(settings)) &&
-           open_http(server) &&
-           (!settings->wyoming.is_set || (server->wyoming = serve_wyoming_create(&server->api)));
+           catch_signals(server) && serve_model_open(&server->model) &&
+           (server->http =
+                serve_http_create(&server->model.api, &server->access, &server->sockets)) &&
+           (!settings->wyoming.is_set ||
+            (server->wyoming = serve_wyoming_create(&server->model.api)));
 }
 
 //-- run -------------------------------------------------------------------------------------------
@@ -149,14 +109,14 @@ static bool open_server(struct server *server)
 // Announces that the model is loaded; returns false if loading has failed.
 static bool take_ready(struct server *server)
 {
-    if (serve_scheduler_state(server->scheduler) == SERVE_OVER) {
+    if (serve_scheduler_state(server->model.scheduler) == SERVE_OVER) {
         return false;
     }
     if (server->wyoming && !serve_wyoming_start(server->wyoming)) {
         return false;
     }
     server->is_ready = true;
-    const char *text = server->api.model_name, *speech = server->api.speech_name;
+    const char *text = server->model.api.model_name, *speech = server->model.api.speech_name;
     cli_say("ready: %s%s%s", text ? text : "", text && speech ? " and " : "", speech ? speech : "");
     serve_notify_manager("READY=1");
     return true;
@@ -169,7 +129,7 @@ static bool serve(struct server *server)
     while (!server->is_draining || (count_requests(server) > 0 && cli_now() <= server->deadline)) {
         struct pollfd fds[2] = {
             {.fd = server->signal_fd, .events = POLLIN},
-            {.fd = server->is_ready ? -1 : serve_scheduler_ready_fd(server->scheduler),
+            {.fd = server->is_ready ? -1 : serve_scheduler_ready_fd(server->model.scheduler),
              .events = POLLIN},
         };
         poll(fds, 2, server->is_draining ? 20 : CHECK_MS);
@@ -190,8 +150,8 @@ static void close_server(struct server *server)
     if (server->http) {
         serve_http_quiesce(server->http);
     }
-    if (server->scheduler) {
-        serve_scheduler_stop(server->scheduler);
+    if (server->model.scheduler) {
+        serve_scheduler_stop(server->model.scheduler);
     }
     for (int i = 0; server->http && count_requests(server) > 0 && i < SEND_S * 50; i++) {
         serve_http_check(server->http);
@@ -199,12 +159,9 @@ static void close_server(struct server *server)
     }
     serve_wyoming_destroy(server->wyoming);
     serve_http_destroy(server->http);
-    serve_scheduler_destroy(server->scheduler);
+    serve_model_finish(&server->model);
     serve_sockets_close(&server->sockets);
     serve_access_finish(&server->access);
-    serve_lora_finish(&server->lora);
-    cJSON_free(server->variables);
-    free(server->name);
     if (server->signal_fd >= 0) {
         close(server->signal_fd);
     }
@@ -213,7 +170,7 @@ static void close_server(struct server *server)
 bool serve_server_run(struct serve_settings *settings)
 {
     struct server server = {.settings = settings, .signal_fd = -1};
-    serve_lora_init(&server.lora, &settings->session.lora);
+    serve_model_init(&server.model, settings);
     cli_repeat_warnings(REPEAT_S);
     const bool is_done = open_server(&server) && serve(&server);
     close_server(&server);
