@@ -121,6 +121,9 @@ static bool run_command(const struct cli_command *command, int argc, const char 
         return cli_device_list(command->device);
     }
     cli_sampling_note(command, &report);
+    if (command->report) {
+        *command->report = &report;
+    }
     return models_take_flags(command, &report) && command->run(command->settings);
 }
 

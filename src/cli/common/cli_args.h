@@ -102,6 +102,7 @@ struct cli_command {
     void *settings;                        // hold the defaults; flags are read into them
     size_t settings_size;                  // in bytes
     const struct cli_device_flags *device; // within the settings; NULL: none
+    const struct cli_report **report;      // within the settings, set before run; NULL: none
     bool needs_model;                      // -m, or -hf
     const char *model;                     // an example of what -m takes; NULL: a GGUF file
     bool takes_words;                      // appends words that are not flags

@@ -106,16 +106,6 @@ void cli_say(const char *format, ...)
     va_end(args);
 }
 
-void cli_note(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    if (!is_quiet) {
-        print_message("glinfer: note: ", format, args);
-    }
-    va_end(args);
-}
-
 static double repeat_s = INFINITY; // after which a warning is said again
 
 void cli_repeat_warnings(double seconds)
@@ -164,6 +154,19 @@ void cli_warn(const char *format, ...)
     }
 }
 
+void cli_note(const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    // A server loads models again and again.
+    if (!is_quiet && !(isfinite(repeat_s) && is_repeated(text))) {
+        print_text("glinfer: note: ", text);
+    }
+}
+
 void cli_be_quiet(void)
 {
     is_quiet = true;
@@ -186,12 +189,25 @@ const char *cli_plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
+static _Thread_local struct glinfer_error *kept; // NULL: failures are only printed
+
+void cli_keep_failures(struct glinfer_error *err)
+{
+    kept = err;
+}
+
 bool cli_fail(int status, const char *format, ...)
 {
+    char text[2048];
     va_list args;
     va_start(args, format);
-    print_message("glinfer: ", format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    if (kept) {
+        kept->status = GLINFER_STATUS_INVALID_ARGUMENT;
+        snprintf(kept->message, sizeof(kept->message), "%.1000s", text);
+    }
+    print_text("glinfer: ", text);
     exit_status = status;
     return false;
 }
@@ -201,7 +217,11 @@ bool cli_fail_error(const struct glinfer_error *err)
     if (err->status == GLINFER_STATUS_CANCELLED && cli_is_interrupted()) {
         return cli_fail(CLI_EXIT_INTERRUPTED, "interrupted");
     }
-    return cli_fail(CLI_EXIT_FAILED, "%s", err->message);
+    cli_fail(CLI_EXIT_FAILED, "%s", err->message);
+    if (kept) {
+        kept->status = err->status;
+    }
+    return false;
 }
 
 bool cli_end(int status)

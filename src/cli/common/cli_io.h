@@ -36,6 +36,8 @@ const char *cli_plural(uint64_t n);
 bool cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Prints the message of an error and notes the exit status of its kind. Returns false.
 bool cli_fail_error(const struct glinfer_error *err);
+// Copies what this thread prints as failures to *err too, from now on; NULL: no more.
+void cli_keep_failures(struct glinfer_error *err);
 // Notes the exit status and prints nothing. Returns false.
 bool cli_end(int status);
 // Returns the exit status: DONE, or the one that was noted last, FAILED if none was.

@@ -164,11 +164,9 @@ const struct cli_flag cli_foreign_flags[] = {
     CLI_MISSING("--ssl-key-file, --ssl-cert-file, --api-prefix, --path",
                 "use a proxy such as nginx: tools/examples/serve"),
     CLI_MISSING("--reuse-port", "systemd can pass a socket: tools/examples/serve"),
-    CLI_MISSING("--sleep-idle-seconds",
-                "systemd can start a server at its first request: tools/examples/serve"),
-    CLI_MISSING(
-        "--models-dir, --models-preset, --models-max, --models-autoload, --no-models-autoload",
-        "a server has one model; start one for each"),
+    CLI_MISSING("--sleep-idle-seconds, --models-dir, --models-preset, --models-max, "
+                "--models-autoload, --no-models-autoload",
+                "`glinfer serve` takes it"),
     CLI_MISSING("--prefill-assistant",
                 "an answer starts a new message; /completion continues any text"),
     CLI_MISSING("--spm-infill", "/completion accepts a prompt in the model's own format"),

@@ -267,6 +267,11 @@ const char *models_path(const char *word, const struct cli_hub_flags *hub)
     if (!models_find(word, &asked, path)) {
         return NULL;
     }
+    for (size_t i = 0; i < found.count; i++) { // a server loads a model again and again
+        if (strcmp(found.items[i], path) == 0) {
+            return found.items[i];
+        }
+    }
     return *CLI_APPEND(&found) = cli_copy(path);
 }
 

@@ -26,6 +26,8 @@ static struct serve_settings defaults = {
     .ping_s = 30,
     .n_connections = 2048,
     .max_body = 25 << 20, // as OpenAI's limit of a sound file
+    .models_max = 4,
+    .sleep_s = -1,
 };
 
 // Reads [HOST:]PORT; an address of IPv6 stands in brackets.
@@ -55,8 +57,8 @@ static bool parse_place(const char *text, void *field, char *why, size_t size)
 #define CLI_SETTINGS serve_settings
 static const struct cli_flag flags[] = {
     CLI_HEADING("Model and device"),
-    CLI_ANY_MODEL_FLAGS("a GGUF file, or the name of a model; needed unless --speech-model is "
-                        "given"),
+    CLI_ANY_MODEL_FLAGS("a GGUF file, or the name of a model; without -m and --speech-model the "
+                        "server has several models"),
     CLI_LORA_FLAGS,
     CLI_SWITCH(session.lora.is_off, "--lora-init-without-apply",
                "load adapters switched off, for /lora-adapters and requests to set their scales"),
@@ -69,7 +71,20 @@ static const struct cli_flag flags[] = {
              "a network that finds speech in sound, so that silence is not transcribed: a file or "
              "a name; default silero-vad if it was pulled"),
     CLI_SWITCH(no_vad, "--no-vad", "transcribe silence and noise, too"),
+    CLI_HEADING("Several models, without -m"),
+    CLI_TEXT(models_dir, "--models-dir", "FOLDER",
+             "serve the models of this folder, too, besides those that were pulled"),
+    CLI_TEXT(models_preset, "--models-preset", "FILE",
+             "flags of models, and more models: [NAME], and a line `flag = value` for each; [*] is "
+             "for all models"),
+    CLI_INT(models_max, 0, 1024, "--models-max", "N",
+            "models that are loaded at a time, default %v; 0: unlimited"),
+    CLI_SWITCH(no_autoload, "--no-models-autoload", "load models for /models/load alone"),
+    CLI_IGNORED("--models-autoload", "a request loads its model"),
     CLI_HEADING("Server"),
+    CLI_INT(sleep_s, -1, 1 << 24, "--sleep-idle-seconds", "N",
+            "give the memory of the GPU back after N seconds without a request; the next one loads "
+            "the model again; -1 (default): never"),
     CLI_TEXT(host, "--host", "HOST",
              "the address to listen on, or several with commas, default %v; 0.0.0.0: all of IPv4; "
              "a path that ends with .sock means --unix"),
@@ -138,6 +153,41 @@ static const struct cli_flag flags[] = {
     CLI_IGNORED("--props", "GET /props is always there"),
 };
 
+bool serve_settings_check(const struct serve_settings *settings)
+{
+    if (settings->session.lora.is_merged && settings->session.lora.is_off) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "--lora-merge and --lora-init-without-apply exclude each other: the scale "
+                        "of a merged adapter cannot be set later");
+    }
+    if (settings->sampling.speculation.type != CLI_SPEC_NONE && settings->n_slots > 1) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "--spec-type needs -np 1: answers that decode together have no drafts");
+    }
+    return cli_sampling_check(&settings->sampling);
+}
+
+// Checks the flags of several models.
+static bool check_models(const struct serve_settings *settings)
+{
+    const bool is_router = settings->models_dir || settings->models_preset;
+    if (settings->session.model && is_router) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "-m and %s exclude each other: with one model the server "
+                        "serves that one alone",
+                        settings->models_dir ? "--models-dir" : "--models-preset");
+    }
+    if (!settings->session.model && settings->alias && (is_router || !settings->speech_model)) {
+        return cli_fail(CLI_EXIT_USAGE, "--alias needs -m; a preset may have an alias");
+    }
+    if (settings->wyoming.is_set && settings->sleep_s >= 0 && !is_router) {
+        return cli_fail(CLI_EXIT_USAGE,
+                        "--wyoming and --sleep-idle-seconds exclude each other: a satellite waits "
+                        "for no model");
+    }
+    return true;
+}
+
 static bool serve_command(void *user)
 {
     struct serve_settings *settings = user;
@@ -146,16 +196,6 @@ static bool serve_command(void *user)
         settings->socket_path = settings->host;
     }
     settings->has_slots = !settings->is_slotless;
-    if (!settings->session.model && !settings->speech_model) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "serve needs a model: -m FILE.gguf, or a name such as smollm2-135m that "
-                        "`glinfer models --known` lists, or --speech-model for speech alone");
-    }
-    if (settings->session.lora.is_merged && settings->session.lora.is_off) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "--lora-merge and --lora-init-without-apply exclude each other: the scale "
-                        "of a merged adapter cannot be set later");
-    }
     const struct serve_place *place = &settings->wyoming;
     if (place->is_set && !settings->speech_model) {
         return cli_fail(CLI_EXIT_USAGE, "--wyoming needs --speech-model");
@@ -165,20 +205,16 @@ static bool serve_command(void *user)
         return cli_fail(CLI_EXIT_USAGE, "--wyoming and --port cannot both listen on port %u",
                         place->port);
     }
-    if (settings->sampling.speculation.type != CLI_SPEC_NONE && settings->n_slots > 1) {
-        return cli_fail(CLI_EXIT_USAGE,
-                        "--spec-type needs -np 1: answers that decode together have no drafts");
-    }
     if (settings->slot_folder && access(settings->slot_folder, W_OK | X_OK) != 0) {
         return cli_fail(CLI_EXIT_FAILED, "cannot write to %s: %s", settings->slot_folder,
                         strerror(errno));
     }
-    return cli_sampling_check(&settings->sampling) && serve_server_run(settings);
+    return check_models(settings) && serve_settings_check(settings) && serve_server_run(settings);
 }
 
 const struct cli_command cli_serve_command = {
     .name = "serve",
-    .usage = "-m MODEL | --speech-model MODEL [--host HOST] [--port N] [flags]",
+    .usage = "[-m MODEL | --models-dir FOLDER] [--host HOST] [--port N] [flags]",
     .summary = "Answers over HTTP, as OpenAI's API, llama-server and Ollama do.",
     .text =
         "Serves a page at /, /v1/chat/completions, /v1/responses, /v1/completions, /v1/models,\n"
@@ -192,5 +228,6 @@ const struct cli_command cli_serve_command = {
         "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",
     .common = "-m, -hf, -c, -dev, -v, --host, --port, --api-key, --cors, -a, -np, -n, --metrics",
     .device = &defaults.session.device,
+    .report = &defaults.report,
     CLI_COMMAND(flags, defaults, serve_command),
 };

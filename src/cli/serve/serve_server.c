@@ -1,7 +1,6 @@
 #include "cli/serve/serve_server.h"
 
 #include "cli/serve/http/serve_http.h"
-#include "cli/serve/router/serve_model.h"
 #include "cli/serve/wyoming/serve_wyoming.h"
 
 #include <errno.h>
@@ -21,7 +20,7 @@ struct server {
     struct serve_settings *settings;
     struct serve_access access;
     struct serve_sockets sockets;
-    struct serve_model model;
+    struct serve_router *router;
     struct serve_http *http;
     struct serve_wyoming *wyoming; // NULL: without --wyoming
     int signal_fd;
@@ -73,7 +72,7 @@ static void take_signal(struct server *server)
     server->is_draining = true;
     server->deadline = cli_now() + (double)server->settings->drain_s;
     serve_notify_manager("STOPPING=1");
-    serve_scheduler_drain(server->model.scheduler);
+    serve_router_drain(server->router);
     serve_http_drain(server->http); // new requests get 503
     if (server->wyoming) {
         serve_wyoming_drain(server->wyoming);
@@ -97,11 +96,11 @@ static bool open_server(struct server *server)
            (!settings->key_file || serve_access_read_keys(&server->access, settings->key_file)) &&
            serve_sockets_open(&server->sockets, settings->host, (uint16_t)settings->port,
                               settings->socket_path) &&
-           catch_signals(server) && serve_model_open(&server->model) &&
+           catch_signals(server) && (server->router = serve_router_create(settings)) &&
            (server->http =
-                serve_http_create(&server->model.api, &server->access, &server->sockets)) &&
+                serve_http_create(server->router, settings, &server->access, &server->sockets)) &&
            (!settings->wyoming.is_set ||
-            (server->wyoming = serve_wyoming_create(&server->model.api)));
+            (server->wyoming = serve_wyoming_create(serve_router_own(server->router, true))));
 }
 
 //-- run -------------------------------------------------------------------------------------------
@@ -109,14 +108,17 @@ static bool open_server(struct server *server)
 // Announces that the model is loaded; returns false if loading has failed.
 static bool take_ready(struct server *server)
 {
-    if (serve_scheduler_state(server->model.scheduler) == SERVE_OVER) {
+    const bool is_pinned = server->settings->wyoming.is_set;
+    const struct serve_api *api = serve_router_own(server->router, is_pinned);
+    if (!serve_router_take_ready(server->router)) {
         return false;
     }
     if (server->wyoming && !serve_wyoming_start(server->wyoming)) {
         return false;
     }
     server->is_ready = true;
-    const char *text = server->model.api.model_name, *speech = server->model.api.speech_name;
+    const char *text = api ? api->model_name : "models on demand";
+    const char *speech = api ? api->speech_name : NULL;
     cli_say("ready: %s%s%s", text ? text : "", text && speech ? " and " : "", speech ? speech : "");
     serve_notify_manager("READY=1");
     return true;
@@ -126,11 +128,13 @@ static bool serve(struct server *server)
 {
     serve_sockets_print(&server->sockets, "http");
     warn_of_strangers(server);
+    if (serve_router_ready_fd(server->router) < 0) {
+        take_ready(server);
+    }
     while (!server->is_draining || (count_requests(server) > 0 && cli_now() <= server->deadline)) {
         struct pollfd fds[2] = {
             {.fd = server->signal_fd, .events = POLLIN},
-            {.fd = server->is_ready ? -1 : serve_scheduler_ready_fd(server->model.scheduler),
-             .events = POLLIN},
+            {.fd = server->is_ready ? -1 : serve_router_ready_fd(server->router), .events = POLLIN},
         };
         poll(fds, 2, server->is_draining ? 20 : CHECK_MS);
         if (fds[1].revents && !take_ready(server)) {
@@ -150,8 +154,8 @@ static void close_server(struct server *server)
     if (server->http) {
         serve_http_quiesce(server->http);
     }
-    if (server->model.scheduler) {
-        serve_scheduler_stop(server->model.scheduler);
+    if (server->router) {
+        serve_router_stop(server->router);
     }
     for (int i = 0; server->http && count_requests(server) > 0 && i < SEND_S * 50; i++) {
         serve_http_check(server->http);
@@ -159,7 +163,7 @@ static void close_server(struct server *server)
     }
     serve_wyoming_destroy(server->wyoming);
     serve_http_destroy(server->http);
-    serve_model_finish(&server->model);
+    serve_router_destroy(server->router);
     serve_sockets_close(&server->sockets);
     serve_access_finish(&server->access);
     if (server->signal_fd >= 0) {
@@ -170,7 +174,6 @@ static void close_server(struct server *server)
 bool serve_server_run(struct serve_settings *settings)
 {
     struct server server = {.settings = settings, .signal_fd = -1};
-    serve_model_init(&server.model, settings);
     cli_repeat_warnings(REPEAT_S);
     const bool is_done = open_server(&server) && serve(&server);
     close_server(&server);

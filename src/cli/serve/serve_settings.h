@@ -13,7 +13,13 @@ struct serve_place {
 
 struct serve_settings {
     struct cli_session_flags session;
-    const char *host, *socket_path; // host and port count if the path is NULL
+    // Several models, without one above: a folder and a file with presets; NULL: none
+    const char *models_dir, *models_preset;
+    int64_t models_max; // loaded at a time; 0: unlimited
+    bool no_autoload;   // only /models/load loads a model
+    int64_t sleep_s;    // without requests, after which a model leaves the device; -1: never
+    const struct cli_report *report; // of the flags; borrowed
+    const char *host, *socket_path;  // host and port count if the path is NULL
     int64_t port;
     const char *keys, *key_file; // NULL: none
     struct cli_texts origins;    // of other pages that may call
@@ -43,4 +49,6 @@ struct serve_settings {
     int64_t thought_budget;      // tokens of a thought; -1: no limit
     const char *thought_message; // its last words at the limit; NULL: none
 };
+// Checks the settings that are of a model. Returns false with the reason printed.
+bool serve_settings_check(const struct serve_settings *settings);
 enum { SERVE_REASONING_NONE = 2 }; // thoughts are text of the answer, with their marks

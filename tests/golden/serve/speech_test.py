@@ -245,7 +245,8 @@ def wrong_flags_are_refused(speech):
                          (("-m", MODEL, "--vad-model", "x"), "needs --speech-model"),
                          (("--speech-model", "/nonexistent.bin"), "/nonexistent.bin"),
                          (("-m", speech), "is a speech model"), ((), "serve needs a model")):
-        done = subprocess.run([GLINFER, "serve", "--port", "0", *flags], capture_output=True, text=True)
+        done = subprocess.run([GLINFER, "serve", "--port", "0", *flags], capture_output=True, text=True,
+                              env={**os.environ, "XDG_CACHE_HOME": "/nonexistent"})  # without models that were pulled
         true(done.returncode != 0 and words in done.stderr, done)
 
 

@@ -5,6 +5,7 @@
 #include "cli/serve/page/serve_page.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct route {
@@ -12,53 +13,57 @@ struct route {
     void (*get)(const struct serve_api *api, struct serve_reply *reply);
     void (*post)(const struct serve_api *api, cJSON *body, struct serve_reply *reply);
     bool is_open;    // without a key
-    bool is_early;   // while the model is loaded
+    bool is_early;   // while the model is loaded for the first time
     size_t optional; // offset of the bool in struct serve_settings that turns it on; 0: it is there
     // Takes a form, with its file, instead of JSON.
     void (*form)(const struct serve_api *api, const struct serve_call *call,
                  struct serve_reply *reply);
+    bool is_plain; // needs no loaded model
 };
 
 #define OPTION(name) offsetof(struct serve_settings, name)
+#define N_ROUTE      (sizeof(routes) / sizeof(routes[0]))
 static const struct route routes[] = {
-    {"/health", serve_handle_health, NULL, true, true, 0, NULL},
-    {"/v1/health", serve_handle_health, NULL, true, true, 0, NULL},
-    {"/v1/models", serve_handle_models, NULL, false, false, 0, NULL},
-    {"/models", serve_handle_models, NULL, false, false, 0, NULL},
-    {"/props", serve_handle_props, NULL, false, false, 0, NULL},
-    {"/slots", serve_handle_slots, NULL, false, false, OPTION(has_slots), NULL},
-    {"/metrics", serve_handle_metrics, NULL, false, false, OPTION(has_metrics), NULL},
-    {"/lora-adapters", serve_handle_adapters, serve_handle_set_adapters, false, false, 0, NULL},
-    {"/tokenize", NULL, serve_handle_tokenize, false, false, 0, NULL},
-    {"/detokenize", NULL, serve_handle_detokenize, false, false, 0, NULL},
-    {"/apply-template", NULL, serve_handle_template, false, false, 0, NULL},
-    {"/completion", NULL, serve_handle_completion, false, false, 0, NULL},
-    {"/completions", NULL, serve_handle_completion, false, false, 0, NULL},
-    {"/v1/completions", NULL, serve_handle_completions, false, false, 0, NULL},
-    {"/chat/completions", NULL, serve_handle_chat, false, false, 0, NULL},
-    {"/v1/chat/completions", NULL, serve_handle_chat, false, false, 0, NULL},
-    {"/responses", NULL, serve_handle_responses, false, false, 0, NULL},
-    {"/v1/responses", NULL, serve_handle_responses, false, false, 0, NULL},
-    {"/responses/input_tokens", NULL, serve_handle_responses_count, false, false, 0, NULL},
-    {"/v1/responses/input_tokens", NULL, serve_handle_responses_count, false, false, 0, NULL},
-    {"/chat/completions/input_tokens", NULL, serve_handle_count, false, false, 0, NULL},
-    {"/v1/chat/completions/input_tokens", NULL, serve_handle_count, false, false, 0, NULL},
-    {"/embedding", NULL, serve_handle_embedding, false, false, 0, NULL},
-    {"/embeddings", NULL, serve_handle_embedding, false, false, 0, NULL},
-    {"/rerank", NULL, serve_handle_rerank, false, false, 0, NULL},
-    {"/v1/rerank", NULL, serve_handle_rerank, false, false, 0, NULL},
-    {"/reranking", NULL, serve_handle_rerank, false, false, 0, NULL},
-    {"/v1/reranking", NULL, serve_handle_rerank, false, false, 0, NULL},
-    {"/v1/embeddings", NULL, serve_handle_embeddings, false, false, 0, NULL},
-    {"/api/chat", NULL, serve_handle_ollama_chat, false, false, 0, NULL},
-    {"/api/generate", NULL, serve_handle_ollama_generate, false, false, 0, NULL},
-    {"/api/embed", NULL, serve_handle_ollama_embed, false, false, 0, NULL},
-    {"/api/embeddings", NULL, serve_handle_ollama_embedding, false, false, 0, NULL},
-    {"/api/show", NULL, serve_handle_ollama_show, false, false, 0, NULL},
-    {"/api/pull", NULL, serve_handle_ollama_pull, false, false, 0, NULL},
-    {"/api/tags", serve_handle_ollama_tags, NULL, false, false, 0, NULL},
-    {"/api/ps", serve_handle_ollama_ps, NULL, false, false, 0, NULL},
-    {"/api/version", serve_handle_ollama_version, NULL, false, false, 0, NULL},
+    {"/health", serve_handle_health, NULL, true, true, 0, NULL, true},
+    {"/v1/health", serve_handle_health, NULL, true, true, 0, NULL, true},
+    {"/v1/models", serve_handle_models, NULL, false, false, 0, NULL, true},
+    {"/models", serve_handle_models, NULL, false, false, 0, NULL, true},
+    {"/props", serve_handle_props, NULL, false, false, 0, NULL, false},
+    {"/slots", serve_handle_slots, NULL, false, false, OPTION(has_slots), NULL, false},
+    {"/metrics", serve_handle_metrics, NULL, false, false, OPTION(has_metrics), NULL, false},
+    {"/lora-adapters", serve_handle_adapters, serve_handle_set_adapters, false, false, 0, NULL,
+     true},
+    {"/tokenize", NULL, serve_handle_tokenize, false, false, 0, NULL, false},
+    {"/detokenize", NULL, serve_handle_detokenize, false, false, 0, NULL, false},
+    {"/apply-template", NULL, serve_handle_template, false, false, 0, NULL, false},
+    {"/completion", NULL, serve_handle_completion, false, false, 0, NULL, false},
+    {"/completions", NULL, serve_handle_completion, false, false, 0, NULL, false},
+    {"/v1/completions", NULL, serve_handle_completions, false, false, 0, NULL, false},
+    {"/chat/completions", NULL, serve_handle_chat, false, false, 0, NULL, false},
+    {"/v1/chat/completions", NULL, serve_handle_chat, false, false, 0, NULL, false},
+    {"/responses", NULL, serve_handle_responses, false, false, 0, NULL, false},
+    {"/v1/responses", NULL, serve_handle_responses, false, false, 0, NULL, false},
+    {"/responses/input_tokens", NULL, serve_handle_responses_count, false, false, 0, NULL, false},
+    {"/v1/responses/input_tokens", NULL, serve_handle_responses_count, false, false, 0, NULL,
+     false},
+    {"/chat/completions/input_tokens", NULL, serve_handle_count, false, false, 0, NULL, false},
+    {"/v1/chat/completions/input_tokens", NULL, serve_handle_count, false, false, 0, NULL, false},
+    {"/embedding", NULL, serve_handle_embedding, false, false, 0, NULL, false},
+    {"/embeddings", NULL, serve_handle_embedding, false, false, 0, NULL, false},
+    {"/rerank", NULL, serve_handle_rerank, false, false, 0, NULL, false},
+    {"/v1/rerank", NULL, serve_handle_rerank, false, false, 0, NULL, false},
+    {"/reranking", NULL, serve_handle_rerank, false, false, 0, NULL, false},
+    {"/v1/reranking", NULL, serve_handle_rerank, false, false, 0, NULL, false},
+    {"/v1/embeddings", NULL, serve_handle_embeddings, false, false, 0, NULL, false},
+    {"/api/chat", NULL, serve_handle_ollama_chat, false, false, 0, NULL, false},
+    {"/api/generate", NULL, serve_handle_ollama_generate, false, false, 0, NULL, false},
+    {"/api/embed", NULL, serve_handle_ollama_embed, false, false, 0, NULL, false},
+    {"/api/embeddings", NULL, serve_handle_ollama_embedding, false, false, 0, NULL, false},
+    {"/api/show", NULL, serve_handle_ollama_show, false, false, 0, NULL, true},
+    {"/api/pull", NULL, serve_handle_ollama_pull, false, false, 0, NULL, true},
+    {"/api/tags", serve_handle_ollama_tags, NULL, false, false, 0, NULL, true},
+    {"/api/ps", serve_handle_ollama_ps, NULL, false, false, 0, NULL, true},
+    {"/api/version", serve_handle_ollama_version, NULL, false, false, 0, NULL, true},
     {"/v1/audio/transcriptions", .form = serve_handle_transcription},
     {"/v1/audio/translations", .form = serve_handle_transcription},
     {"/inference", .form = serve_handle_transcription},
@@ -69,7 +74,7 @@ static const char slot_path[] = "/slots/";
 static const struct route slot_route = {.path = "/slots/ID"};
 
 static const char model_path[] = "/v1/models/";
-static const struct route model_route = {.path = "/v1/models/ID"};
+static const struct route model_route = {.path = "/v1/models/ID", .is_plain = true};
 
 static const struct route *find_route(const char *path)
 {
@@ -79,7 +84,7 @@ static const struct route *find_route(const char *path)
     if (strncmp(path, model_path, strlen(model_path)) == 0) {
         return &model_route;
     }
-    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+    for (size_t i = 0; i < N_ROUTE; i++) {
         if (strcmp(routes[i].path, path) == 0) {
             return &routes[i];
         }
@@ -122,19 +127,23 @@ static void handle_json(const struct serve_api *api, const struct route *route,
     }
 }
 
+static bool has_method(const struct route *route, const struct serve_call *call)
+{
+    return call->method == SERVE_GET    ? route->get || route == &model_route
+           : call->method == SERVE_POST ? route->post || route->form || route == &slot_route
+                                        : false;
+}
+
 static void handle_route(const struct serve_api *api, const struct route *route,
                          const struct serve_call *call, struct serve_reply *reply)
 {
-    const enum serve_state state = serve_scheduler_state(api->scheduler);
+    const enum serve_state state =
+        api->scheduler ? serve_scheduler_state(api->scheduler) : SERVE_READY;
     const char *model = route == &model_route ? call->path + strlen(model_path) : NULL;
-    const bool has_method = call->method == SERVE_GET ? route->get || model
-                            : call->method == SERVE_POST
-                                ? route->post || route->form || route == &slot_route
-                                : false;
     const bool has_text = api->model_name || !(route->post || route == &slot_route);
     const bool is_on =
         route->optional == 0 || *(const bool *)((const char *)api->settings + route->optional);
-    if (!has_method) {
+    if (!has_method(route, call)) {
         serve_reply_error(reply, 405, "invalid method: %s takes %s", route->path,
                           route->get || model ? "GET" : "POST");
     } else if (!has_text) {
@@ -179,4 +188,51 @@ void serve_api_handle(const struct serve_api *api, const struct serve_call *call
     if (reply->status >= 400 && strncmp(call->path, "/api/", strlen("/api/")) == 0) {
         serve_reply_flatten(reply);
     }
+}
+
+//-- models that come and go -----------------------------------------------------------------------
+
+enum serve_need serve_api_need(const struct serve_call *call)
+{
+    const struct route *route = find_route(call->path);
+    return !route || !has_method(route, call) ? SERVE_NEEDS_NOTHING
+           : route->is_plain                  ? SERVE_NEEDS_FILE
+           : call->method == SERVE_GET        ? SERVE_NEEDS_STATE
+           : route->form                      ? SERVE_NEEDS_SPEECH
+                                              : SERVE_NEEDS_TEXT;
+}
+
+struct serve_reply *serve_api_keep(const struct serve_api *api)
+{
+    struct serve_reply *kept = cli_alloc(N_ROUTE, sizeof(*kept));
+    for (size_t i = 0; i < N_ROUTE; i++) {
+        const struct serve_call call = {.method = SERVE_GET, .path = routes[i].path};
+        if (routes[i].get && !routes[i].is_plain) {
+            handle_route(api, &routes[i], &call, &kept[i]);
+        }
+    }
+    return kept;
+}
+
+bool serve_api_recall(const struct serve_reply *kept, const struct serve_call *call,
+                      struct serve_reply *reply)
+{
+    const struct route *route = find_route(call->path);
+    const size_t i =
+        kept && route >= routes && route < routes + N_ROUTE ? (size_t)(route - routes) : N_ROUTE;
+    if (i == N_ROUTE || !kept[i].body.data) {
+        return false;
+    }
+    *reply = kept[i];
+    reply->body = (struct cli_bytes){0};
+    cli_bytes_append(&reply->body, kept[i].body.data, kept[i].body.size);
+    return true;
+}
+
+void serve_api_forget(struct serve_reply *kept)
+{
+    for (size_t i = 0; kept && i < N_ROUTE; i++) {
+        serve_reply_finish(&kept[i]);
+    }
+    free(kept);
 }

@@ -8,6 +8,8 @@ void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
 void serve_handle_models(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_props(const struct serve_api *api, struct serve_reply *reply);
 void serve_handle_slots(const struct serve_api *api, struct serve_reply *reply);
+// Appends the models of an interface as /v1/models has them.
+void serve_add_models(const struct serve_api *api, cJSON *list);
 // Replies with one of the server's models; with an error if no model has the name.
 void serve_handle_model(const struct serve_api *api, const char *name, struct serve_reply *reply);
 // Sums for Prometheus: status/serve_metrics.c.

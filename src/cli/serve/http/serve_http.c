@@ -55,6 +55,7 @@ static struct serve_exchange *open_exchange(struct serve_http *http,
     exchange->connection = connection;
     exchange->began = cli_now();
     exchange->ping_s = -1;
+    serve_visit_init(&exchange->visit, http->router);
     MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
                               (unsigned)http->settings->timeout_s);
     pthread_mutex_lock(&http->lock);
@@ -89,6 +90,7 @@ static void close_exchange(void *user, struct MHD_Connection *connection, void *
     MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_S);
     cli_bytes_finish(&exchange->body);
     serve_reply_finish(&exchange->reply);
+    serve_visit_finish(&exchange->visit);
     free(exchange);
     *context = NULL;
 }
@@ -161,16 +163,48 @@ static void take_body(struct serve_exchange *exchange, const char *data, size_t 
     cli_bytes_append(&exchange->body, data, size);
 }
 
+bool serve_handle_call(struct serve_exchange *exchange)
+{
+    const struct serve_http *http = exchange->http;
+    if (atomic_load(&exchange->is_handled)) {
+        return true;
+    }
+    if (!serve_visit_handle(&exchange->visit, &exchange->call, &exchange->reply)) {
+        if (!atomic_load(&exchange->mailbox)) {
+            atomic_store(&exchange->last, cli_now());
+            atomic_store(&exchange->ping_s,
+                         exchange->visit.is_stream ? http->settings->ping_s : -1);
+            atomic_store(&exchange->mailbox, &exchange->visit.mailbox);
+        }
+        return false;
+    }
+    cli_bytes_finish(&exchange->body);
+    const struct serve_answer *answer = exchange->reply.answer;
+    atomic_store(&exchange->ping_s, answer && answer->is_stream ? answer->ping_s : -1);
+    if (answer) {
+        atomic_store(&exchange->last, cli_now());
+        atomic_store(&exchange->mailbox, &answer->task->mailbox);
+    }
+    atomic_store(&exchange->is_handled, true);
+    return true;
+}
+
 // Waits until a reply can be sent: a whole answer, or the beginning of a stream.
 static enum MHD_Result go_on(struct serve_exchange *exchange)
 {
-    struct serve_answer *answer = exchange->reply.answer;
-    if (!answer) {
-        return serve_send(exchange);
-    }
     do {
         if (atomic_load(&exchange->is_vanished)) {
             return MHD_NO;
+        }
+        if (!exchange->is_refused && !serve_handle_call(exchange)) {
+            if (atomic_load(&exchange->has_ended) || atomic_load(&exchange->wants_ping)) {
+                return serve_send(exchange);
+            }
+            continue;
+        }
+        struct serve_answer *answer = exchange->reply.answer;
+        if (!answer) {
+            return serve_send(exchange);
         }
         serve_answer_advance(answer);
         if (answer->is_over || (answer->is_stream && answer->has_begun) ||
@@ -181,22 +215,33 @@ static enum MHD_Result go_on(struct serve_exchange *exchange)
     return MHD_YES;
 }
 
+// Returns a word of the query; NULL: missing.
+static const char *find_word(const struct serve_exchange *exchange, const char *name)
+{
+    return MHD_lookup_connection_value(exchange->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
 static enum MHD_Result handle(void *user, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *data,
                               size_t *size, void **context)
 {
     struct serve_http *http = user;
     struct serve_exchange *exchange = *context;
-    struct serve_call call = {
-        .method = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 ? SERVE_GET
-                  : strcmp(method, "POST") == 0                             ? SERVE_POST
-                                                                            : SERVE_OTHER,
-        .path = url,
-    };
     (void)version;
     if (!exchange) {
         exchange = *context = open_exchange(http, connection);
-        check_headers(exchange, &call, method);
+        exchange->call = (struct serve_call){
+            .method = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 ? SERVE_GET
+                      : strcmp(method, "POST") == 0                             ? SERVE_POST
+                                                                                : SERVE_OTHER,
+            .path = url,
+            .action = find_word(exchange, "action"),
+            .model = find_word(exchange, "model"),
+            .autoload = find_word(exchange, "autoload"),
+            .reload = find_word(exchange, "reload"),
+            .type = serve_header(exchange, "Content-Type"),
+        };
+        check_headers(exchange, &exchange->call, method);
         const bool is_small = announced_size(exchange) <= READ_LIMITS * http->settings->max_body;
         return exchange->is_refused && !is_small ? serve_send(exchange) : MHD_YES;
     }
@@ -206,21 +251,8 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         return MHD_YES;
     }
     atomic_store(&exchange->is_whole, true);
-    if (!atomic_load(&exchange->is_handled) && !exchange->is_refused) {
-        call.body = exchange->body.data ? exchange->body.data : "";
-        call.body_size = exchange->body.size;
-        call.action = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "action");
-        call.type = serve_header(exchange, "Content-Type");
-        serve_api_handle(http->api, &call, &exchange->reply);
-        cli_bytes_finish(&exchange->body);
-        if (exchange->reply.answer) {
-            const struct serve_answer *answer = exchange->reply.answer;
-            atomic_store(&exchange->last, cli_now());
-            atomic_store(&exchange->ping_s, answer->is_stream ? answer->ping_s : -1);
-            atomic_store(&exchange->mailbox, &answer->task->mailbox);
-        }
-    }
-    atomic_store(&exchange->is_handled, true);
+    exchange->call.body = exchange->body.data ? exchange->body.data : "";
+    exchange->call.body_size = exchange->body.size;
     return go_on(exchange);
 }
 
@@ -239,12 +271,14 @@ static struct MHD_Daemon *start(struct serve_http *http, int fd)
                             MHD_OPTION_NOTIFY_CONNECTION, notify_connection, http, MHD_OPTION_END);
 }
 
-struct serve_http *serve_http_create(const struct serve_api *api, const struct serve_access *access,
+struct serve_http *serve_http_create(struct serve_router *router,
+                                     const struct serve_settings *settings,
+                                     const struct serve_access *access,
                                      const struct serve_sockets *sockets)
 {
     struct serve_http *http = cli_alloc(1, sizeof(*http));
-    http->api = api;
-    http->settings = api->settings;
+    http->router = router;
+    http->settings = settings;
     http->access = access;
     pthread_mutex_init(&http->lock, NULL);
     const rlim_t n_files = (rlim_t)http->settings->n_connections * sockets->count + 256;

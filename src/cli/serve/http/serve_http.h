@@ -3,14 +3,16 @@
 // calls of serve_http_check find clients that have gone.
 #pragma once
 
-#include "cli/serve/api/serve_api.h"
 #include "cli/serve/http/serve_access.h"
 #include "cli/serve/http/serve_listen.h"
+#include "cli/serve/router/serve_router.h"
 
 struct serve_http;
 
 // Starts to serve with what is borrowed. Prints an error and returns NULL if that fails.
-struct serve_http *serve_http_create(const struct serve_api *api, const struct serve_access *access,
+struct serve_http *serve_http_create(struct serve_router *router,
+                                     const struct serve_settings *settings,
+                                     const struct serve_access *access,
                                      const struct serve_sockets *sockets);
 // Closes all connections. Accepts NULL. The scheduler must have been stopped.
 void serve_http_destroy(struct serve_http *http);

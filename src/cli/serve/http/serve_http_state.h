@@ -22,6 +22,9 @@ struct serve_exchange {
     struct MHD_Connection *connection;
     struct serve_link *link;
     struct cli_bytes body;
+    struct serve_call call;                  // the request
+    struct serve_visit visit;                // to its model
+    size_t sent;                             // bytes of the reply, if it began before it was known
     bool is_refused;                         // by its headers: reply has the error
     double began;                            // cli_now()
     _Atomic double last;                     // cli_now() at the last bytes of a stream
@@ -31,14 +34,14 @@ struct serve_exchange {
     atomic_bool is_handled;                  // reply is filled
     atomic_bool has_ended;                   // the client sends no more
     atomic_bool is_vanished;                 // the client is gone
-    _Atomic(struct serve_mailbox *) mailbox; // of the answer; NULL: no answer yet
+    _Atomic(struct serve_mailbox *) mailbox; // of the visit, then of the answer; NULL: neither
     struct serve_reply reply;
     bool has_allowed_origin; // a page of it may read the reply
     bool is_preflight;       // a page asks whether it may send a request
 };
 
 struct serve_http {
-    const struct serve_api *api;           // borrowed
+    struct serve_router *router;           // borrowed
     const struct serve_settings *settings; // borrowed
     const struct serve_access *access;     // borrowed
     struct MHD_Daemon *daemons[SERVE_MAX_SOCKETS];
@@ -53,5 +56,8 @@ struct serve_http {
 const char *serve_header(const struct serve_exchange *exchange, const char *name);
 // Queues the reply of an exchange, whole or in pieces.
 enum MHD_Result serve_send(struct serve_exchange *exchange);
-// Suspends the connection until the answer has events. Returns false if it has some already.
+// Fills the reply, if the request's model is loaded. Returns false if the request waits for it.
+bool serve_handle_call(struct serve_exchange *exchange);
+// Suspends the connection until the answer, or the model, has news. Returns false if it has some
+// already.
 bool serve_await(struct serve_exchange *exchange);

@@ -20,19 +20,50 @@ static void resume(void *user)
 
 bool serve_await(struct serve_exchange *exchange)
 {
-    return serve_mailbox_wait(&exchange->reply.answer->task->mailbox, suspend, resume, exchange);
+    return serve_mailbox_wait(atomic_load(&exchange->mailbox), suspend, resume, exchange);
+}
+
+// Copies the rest of a reply that began while its request waited for a model: in a stream as an
+// event.
+static ssize_t read_late(struct serve_exchange *exchange, char *data, size_t capacity)
+{
+    struct cli_bytes *body = &exchange->reply.body;
+    if (exchange->sent == 0 && exchange->visit.is_stream) {
+        struct cli_bytes own = {0};
+        cli_bytes_add(&own, "data: ");
+        cli_bytes_append(&own, body->data, body->size);
+        cli_bytes_add(&own, "\n\n");
+        cli_bytes_finish(body);
+        *body = own;
+    }
+    const size_t left = body->size - exchange->sent, n = left < capacity ? left : capacity;
+    memcpy(data, n > 0 ? body->data + exchange->sent : "", n);
+    exchange->sent += n;
+    return n > 0 ? (ssize_t)n : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
 // Copies the data of a stream, or waits for more.
 static ssize_t read_stream(void *user, uint64_t position, char *data, size_t capacity)
 {
     struct serve_exchange *exchange = user;
-    struct serve_answer *answer = exchange->reply.answer;
-    (void)position;
     do {
         if (atomic_load(&exchange->is_vanished)) {
             return MHD_CONTENT_READER_END_WITH_ERROR;
         }
+        if (!serve_handle_call(exchange)) { // its model is being loaded
+            if (position == 0 || atomic_exchange(&exchange->wants_ping, false)) {
+                const char *first = exchange->visit.is_stream ? ":\n\n" : " ";
+                atomic_store(&exchange->last, cli_now());
+                memcpy(data, first, strlen(first));
+                return (ssize_t)strlen(first);
+            }
+            continue;
+        }
+        struct serve_answer *answer = exchange->reply.answer;
+        if (!answer) {
+            return read_late(exchange, data, capacity);
+        }
+        answer->has_begun = true;
         serve_answer_advance(answer);
         if (atomic_exchange(&exchange->wants_ping, false) && answer->body.size == 0 &&
             !answer->is_over) {
@@ -64,7 +95,8 @@ static struct MHD_Response *create_response(struct serve_exchange *exchange)
 {
     struct serve_reply *reply = &exchange->reply;
     struct serve_answer *answer = reply->answer;
-    if (is_streamed(answer) || (answer && !answer->is_over)) {
+    const bool is_early = !exchange->is_refused && !atomic_load(&exchange->is_handled);
+    if (is_early || is_streamed(answer) || (answer && !answer->is_over)) {
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, read_stream,
                                                  exchange, NULL);
     }
@@ -93,11 +125,14 @@ static void add_headers(const struct serve_exchange *exchange, struct MHD_Respon
 {
     const struct serve_reply *reply = &exchange->reply;
     char seconds[24];
-    const bool is_stream = is_streamed(reply->answer);
+    const bool is_early = reply->status == 0; // the request waits for its model
+    const bool is_stream = is_early ? exchange->visit.is_stream : is_streamed(reply->answer);
     const bool has_failed = reply->answer && reply->answer->failure && !is_stream;
-    if (has_failed || reply->type) {
+    if (has_failed || is_early || reply->type) {
         MHD_add_response_header(response, "Content-Type",
-                                has_failed ? "application/json; charset=utf-8" : reply->type);
+                                is_early && is_stream    ? "text/event-stream"
+                                : has_failed || is_early ? "application/json; charset=utf-8"
+                                                         : reply->type);
     }
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(response, "Cache-Control", "no-store");
@@ -149,8 +184,11 @@ enum MHD_Result serve_send(struct serve_exchange *exchange)
         return MHD_NO;
     }
     add_headers(exchange, response);
-    const enum MHD_Result result =
-        MHD_queue_response(exchange->connection, failure ? failure : reply->status, response);
+    const enum MHD_Result result = MHD_queue_response(exchange->connection,
+                                                      failure             ? failure
+                                                      : reply->status > 0 ? reply->status
+                                                                          : 200,
+                                                      response);
     MHD_destroy_response(response);
     return result;
 }

@@ -60,8 +60,8 @@ static void add_capabilities(const struct glinfer_model_info *info, const char *
 
 cJSON *serve_ollama_add_model(const struct serve_api *api, cJSON *list)
 {
-    const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
-    const char *source = glinfer_chat_template_text(serve_scheduler_tokenizer(api->scheduler));
+    const struct glinfer_model_info *info = api->info;
+    const char *source = api->template_text;
     cJSON *model = api->model_name ? cli_json_append(list) : NULL;
     if (model) {
         cJSON_AddStringToObject(model, "name", api->model_name);
@@ -74,27 +74,37 @@ cJSON *serve_ollama_add_model(const struct serve_api *api, cJSON *list)
     return model;
 }
 
-void serve_handle_ollama_tags(const struct serve_api *api, struct serve_reply *reply)
+void serve_ollama_add_file(const struct serve_api *api, cJSON *list)
 {
-    cJSON *json = cJSON_CreateObject();
-    cJSON *model = serve_ollama_add_model(api, cJSON_AddArrayToObject(json, "models"));
+    cJSON *model = serve_ollama_add_model(api, list);
     if (model) {
         add_time(model, "modified_at", api->started);
     }
+}
+
+void serve_handle_ollama_tags(const struct serve_api *api, struct serve_reply *reply)
+{
+    cJSON *json = cJSON_CreateObject();
+    serve_ollama_add_file(api, cJSON_AddArrayToObject(json, "models"));
     serve_reply_json(reply, 200, json);
 }
 
-void serve_handle_ollama_ps(const struct serve_api *api, struct serve_reply *reply)
+void serve_ollama_add_loaded(const struct serve_api *api, cJSON *list)
 {
     enum { FOREVER = 100 * 365 * 24 };
-    const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
-    cJSON *json = cJSON_CreateObject();
-    cJSON *model = serve_ollama_add_model(api, cJSON_AddArrayToObject(json, "models"));
+    const struct glinfer_model_info *info = api->info;
+    cJSON *model = api->scheduler ? serve_ollama_add_model(api, list) : NULL;
     if (model) {
         add_time(model, "expires_at", api->started + FOREVER * (int64_t)3600);
         cli_json_add_u64(model, "size_vram", info->weights + info->kv_cache + info->scratch);
         cJSON_AddNumberToObject(model, "context_length", info->n_ctx);
     }
+}
+
+void serve_handle_ollama_ps(const struct serve_api *api, struct serve_reply *reply)
+{
+    cJSON *json = cJSON_CreateObject();
+    serve_ollama_add_loaded(api, cJSON_AddArrayToObject(json, "models"));
     serve_reply_json(reply, 200, json);
 }
 
@@ -107,8 +117,8 @@ static void add_number(cJSON *json, const char *family, const char *name, double
 
 void serve_handle_ollama_show(const struct serve_api *api, cJSON *body, struct serve_reply *reply)
 {
-    const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
-    const char *source = glinfer_chat_template_text(serve_scheduler_tokenizer(api->scheduler));
+    const struct glinfer_model_info *info = api->info;
+    const char *source = api->template_text;
     if (serve_ollama_check_model(api, body, reply)) {
         cJSON *json = cJSON_CreateObject();
         cJSON_AddStringToObject(json, "modelfile", "");

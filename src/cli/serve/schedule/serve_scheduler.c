@@ -24,6 +24,7 @@ struct serve_scheduler {
     int wake_fd, ready_fd; // eventfd
     atomic_int state;
     atomic_bool is_stopped;
+    struct glinfer_error failure; // of loading
     struct serve_queue queue;
     // The thread's own:
     struct serve_slots slots;
@@ -395,10 +396,12 @@ static void serve(struct serve_scheduler *s)
 
 static void *run(void *user)
 {
-    const struct glinfer_error over = {GLINFER_STATUS_CANCELLED, "the server is shutting down"};
+    struct glinfer_error over = {GLINFER_STATUS_CANCELLED, "the server is shutting down"};
     struct serve_scheduler *s = user;
     int loading = SERVE_LOADING;
+    cli_keep_failures(&s->failure);
     const bool is_loaded = load(s);
+    cli_keep_failures(NULL);
     if (is_loaded) {
         atomic_compare_exchange_strong(&s->state, &loading, SERVE_READY);
     } else {
@@ -409,6 +412,9 @@ static void *run(void *user)
         serve(s);
     }
     // Running and waiting answers fail, and new ones are refused.
+    if (serve_scheduler_state(s) == SERVE_READY) {
+        snprintf(over.message, sizeof(over.message), "the model was unloaded");
+    }
     serve_queue_close(&s->queue);
     fail_all(s, &over);
     for (struct serve_job *job; (job = serve_queue_pop(&s->queue, NULL, NULL));) {
@@ -420,12 +426,14 @@ static void *run(void *user)
     return NULL;
 }
 
-struct serve_scheduler *serve_scheduler_create(struct serve_settings *settings)
+struct serve_scheduler *serve_scheduler_create(struct serve_settings *settings,
+                                               const struct serve_counts *counts)
 {
     struct serve_scheduler *s = cli_alloc(1, sizeof(*s));
     s->settings = settings;
     s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->seen.counts = counts ? *counts : s->seen.counts;
     s->seen.n_slots = settings->session.model ? (uint32_t)settings->n_slots : 0;
     pthread_mutex_init(&s->lock, NULL);
     serve_queue_init(&s->queue, (uint32_t)settings->n_queue);
@@ -465,6 +473,11 @@ void serve_scheduler_destroy(struct serve_scheduler *s)
 }
 
 //-- for other threads -----------------------------------------------------------------------------
+
+const struct glinfer_error *serve_scheduler_failure(const struct serve_scheduler *s)
+{
+    return &s->failure;
+}
 
 enum serve_state serve_scheduler_state(struct serve_scheduler *s)
 {

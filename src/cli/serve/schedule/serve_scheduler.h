@@ -45,8 +45,9 @@ struct serve_snapshot {
 struct serve_scheduler;
 
 // Starts the thread, which begins to load the model. Prints an error and returns NULL if that
-// fails.
-struct serve_scheduler *serve_scheduler_create(struct serve_settings *settings);
+// fails. The sums begin with *counts; NULL: zero.
+struct serve_scheduler *serve_scheduler_create(struct serve_settings *settings,
+                                               const struct serve_counts *counts);
 // Stops the scheduler and frees it. Accepts NULL.
 void serve_scheduler_destroy(struct serve_scheduler *scheduler);
 
@@ -54,6 +55,9 @@ enum serve_state serve_scheduler_state(struct serve_scheduler *scheduler);
 // Returns a descriptor that becomes readable when the model is loaded, or when loading has failed
 // with a printed error: the state tells which.
 int serve_scheduler_ready_fd(const struct serve_scheduler *scheduler);
+
+// Returns why loading has failed.
+const struct glinfer_error *serve_scheduler_failure(const struct serve_scheduler *scheduler);
 
 // Return information about the language model, zero and NULL without one; only when the state is
 // not LOADING.

@@ -10,7 +10,8 @@
 
 void serve_handle_health(const struct serve_api *api, struct serve_reply *reply)
 {
-    const enum serve_state state = serve_scheduler_state(api->scheduler);
+    const enum serve_state state =
+        api->scheduler ? serve_scheduler_state(api->scheduler) : SERVE_READY;
     if (state == SERVE_READY) {
         cJSON *json = cJSON_CreateObject();
         cJSON_AddStringToObject(json, "status", "ok");
@@ -34,16 +35,22 @@ static void add_words(cJSON *object, const char *name, const char *words)
     free(own);
 }
 
-bool serve_api_has_model(const struct serve_api *api, const char *name, size_t size)
+bool serve_has_word(const char *words, const char *word, size_t size)
 {
-    bool is_found = api->model_name && strlen(api->model_name) == size &&
-                    memcmp(api->model_name, name, size) == 0;
-    for (const char *at = api->settings->alias; at && api->model_name && !is_found;) {
+    bool is_found = false;
+    for (const char *at = words; at && !is_found;) {
         const size_t n = strcspn(at, ",");
-        is_found = n == size && memcmp(at, name, n) == 0;
+        is_found = n == size && memcmp(at, word, n) == 0;
         at = at[n] ? at + n + 1 : NULL;
     }
     return is_found;
+}
+
+bool serve_api_has_model(const struct serve_api *api, const char *name, size_t size)
+{
+    const bool is_own = api->model_name && strlen(api->model_name) == size &&
+                        memcmp(api->model_name, name, size) == 0;
+    return is_own || (api->model_name && serve_has_word(api->settings->alias, name, size));
 }
 
 // Adds the members of every model.
@@ -57,7 +64,7 @@ static void fill_head(const struct serve_api *api, const char *name, cJSON *mode
 
 static void fill_model(const struct serve_api *api, cJSON *model)
 {
-    const struct glinfer_model_info *info = serve_scheduler_info(api->scheduler);
+    const struct glinfer_model_info *info = api->info;
     fill_head(api, api->model_name, model);
     add_words(model, "aliases", api->settings->alias);
     add_words(model, "tags", api->settings->tags);
@@ -69,17 +76,21 @@ static void fill_model(const struct serve_api *api, cJSON *model)
                  CLI_JSON_AS("ftype", glinfer_model_info, file_type));
 }
 
-void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
+void serve_add_models(const struct serve_api *api, cJSON *list)
 {
-    cJSON *json = cJSON_CreateObject();
-    cJSON_AddStringToObject(json, "object", "list");
-    cJSON *list = cJSON_AddArrayToObject(json, "data");
     if (api->model_name) {
         fill_model(api, cli_json_append(list));
     }
     if (api->speech_name) {
         fill_head(api, api->speech_name, cli_json_append(list));
     }
+}
+
+void serve_handle_models(const struct serve_api *api, struct serve_reply *reply)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "object", "list");
+    serve_add_models(api, cJSON_AddArrayToObject(json, "data"));
     serve_ollama_add_model(api, cJSON_AddArrayToObject(json, "models")); // for its clients
     serve_reply_json(reply, 200, json);
 }
@@ -172,7 +183,7 @@ void serve_handle_props(const struct serve_api *api, struct serve_reply *reply)
     cJSON_AddBoolToObject(json, "endpoint_slots", api->settings->has_slots);
     cJSON_AddBoolToObject(json, "endpoint_props", false);
     cJSON_AddBoolToObject(json, "endpoint_metrics", api->settings->has_metrics);
-    cJSON_AddBoolToObject(json, "is_sleeping", false);
+    cJSON_AddBoolToObject(json, "is_sleeping", api->is_sleeping);
     cJSON_AddStringToObject(json, "device", serve_scheduler_device(api->scheduler)->renderer);
     cJSON_AddBoolToObject(json, "is_software", serve_scheduler_device(api->scheduler)->is_software);
     cJSON_AddStringToObject(json, "build_info", glinfer_version());

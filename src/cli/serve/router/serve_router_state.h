@@ -1,0 +1,59 @@
+// The state that the files of this folder share.
+#pragma once
+
+#include "cli/serve/router/serve_router.h"
+
+#include <pthread.h>
+
+TAILQ_HEAD(serve_models, serve_model);
+
+struct serve_router {
+    struct serve_settings *settings; // borrowed
+    uint64_t budget;                 // bytes for all models together; 0: unlimited
+    struct serve_api front;          // without a model, for paths that need none
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed; // for the thread
+    pthread_mutex_t reload; // held while models are found again
+    // Under the lock:
+    struct serve_models models;
+    TAILQ_HEAD(, serve_visit) waiting; // in the order of their arrival
+    uint32_t n_waiting;
+    uint64_t n_tickets;
+    const struct serve_model *victim; // that gets no new requests, since another model waits
+    double blocked;                   // cli_now() since when that one waits; 0: none waits
+    struct serve_model *own;          // of -m or --speech-model; NULL: none
+    bool has_one;                     // it is the only one
+    bool is_draining, is_stopped;
+};
+
+//-- serve_router_thread.c: the lock is held -------------------------------------------------------
+
+// Notes that a model is to be loaded.
+void serve_router_want(struct serve_router *router, struct serve_model *model);
+// Returns true if a model takes requests.
+bool serve_router_is_open(const struct serve_router *router, const struct serve_model *model);
+// Returns true if a model has memory of the device.
+bool serve_model_is_there(const struct serve_model *model);
+// Returns true if a request waits for a model.
+bool serve_router_awaits(const struct serve_router *router, const struct serve_model *model);
+// Lets a request in.
+void serve_visit_admit(struct serve_visit *visit);
+// Runs until the router is stopped; without the lock.
+void *serve_router_run(void *user);
+
+//-- serve_router_calls.c --------------------------------------------------------------------------
+
+enum { SERVE_MAX_NAME = 1024 };
+// Handles a call about all models. Returns false for a call about one.
+bool serve_router_handle(struct serve_router *router, const struct serve_call *call,
+                         struct serve_reply *reply);
+// Reads the name of the model of a call, "" if it has none, and whether the client takes events.
+// Returns false if its body cannot be read.
+bool serve_router_read(const struct serve_router *router, const struct serve_call *call,
+                       char name[SERVE_MAX_NAME], bool *is_stream);
+// Returns the model of a name, or without a name the only one that suits the call. The lock is
+// held. Returns NULL with an error as the reply.
+struct serve_model *serve_router_find(struct serve_router *router, const struct serve_call *call,
+                                      const char *name, struct serve_reply *reply);
