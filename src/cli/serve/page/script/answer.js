@@ -152,7 +152,7 @@ function endBadly(job, error) {
         return;
     }
     message.state = "failed";
-    if (error.status === 400 && /context has/.test(error.message)) {
+    if (error.status === 400 && /context size/.test(error.message)) {
         message.note = `The conversation is longer than the model's context: ${error.message}.`;
         message.action = canSkip(conversation) ? "skip" : undefined;
     } else {
