@@ -8,6 +8,7 @@ MODEL is tests/data/models/tiny-chat.gguf. Names choose tests. Status 77: there 
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -603,6 +604,23 @@ def tells_of_a_full_context(page):
         true("no longer sent" in "".join(texts(page, ".skip-mark")), "the mark above what is sent")
 
 
+def chooses_a_model(page):
+    with tempfile.TemporaryDirectory() as folder:
+        for name in "first", "second":
+            shutil.copy(MODEL, f"{folder}/{name}.gguf")
+        with Server(GLINFER, None, "--models-dir", folder, "-n", "4") as server:
+            open_page(page, server)
+            names = page.run("[...document.querySelectorAll('#models option')].map((e) => e.value)")
+            same([name for name in names if name in ("first", "second")], ["first", "second"], "the models")
+            page.run("document.getElementById('models').value = 'second'")
+            page.run("document.getElementById('models').dispatchEvent(new Event('change'))")
+            page.wait("document.getElementById('welcome-model').textContent === 'second'")
+            ask(page, "hi")
+            page.reload()
+            page.wait("document.getElementById('models').value === 'second'")
+            same([model["name"] for model in server.get("/api/ps")[2]["models"]], ["second"], "the one that is loaded")
+
+
 def tells_of_a_server_that_is_gone(page):
     server = Server(GLINFER, MODEL, *LONG)
     with server:
@@ -626,7 +644,7 @@ LONG_TESTS = [streams_and_stops, takes_lines_and_keys, retries_edits_and_undoes,
               counts_the_context, tells_of_itself, takes_speech, tells_why_it_hears_nothing, shows_code_of_the_reader, follows_the_system_s_colours, follows_the_end, has_names_for_all, fits_a_phone]
 SPEECH_TESTS = [says_that_there_is_no_chat]
 SCRIPTED_TESTS = [shows_markdown, runs_nothing_of_a_text, copies, takes_any_text]
-ALONE = [asks_for_the_key, waits_for_a_busy_server, shows_its_place, tells_of_a_full_context, tells_of_a_server_that_is_gone]
+ALONE = [asks_for_the_key, waits_for_a_busy_server, shows_its_place, tells_of_a_full_context, chooses_a_model, tells_of_a_server_that_is_gone]
 
 
 def check_page(page):

@@ -16,7 +16,7 @@ function messagesFor(conversation, end = conversation.messages.length) {
 
 function requestFor(conversation, end) {
     return {
-        messages: messagesFor(conversation, end), ...settings.numbers,
+        ...(server.model && { model: server.model }), messages: messagesFor(conversation, end), ...settings.numbers,
         stream: true, stream_options: { include_usage: true }, return_progress: true, reasoning_format: "none",
     };
 }

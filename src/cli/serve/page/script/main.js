@@ -33,13 +33,36 @@ function showServer(props, model) {
     updateComposer();
 }
 
+// Lets the reader choose among several models. Returns the one that was chosen last, or the first; undefined without models.
+function showModels(models) {
+    const stored = readStored("model");
+    const model = models.find(({ id }) => id === stored) ?? models[0];
+    byId("models").replaceChildren(...models.map(({ id }) => make("option", { value: id, selected: id === model.id }, id)));
+    byId("models").hidden = models.length === 0;
+    byId("model").hidden = models.length > 0;
+    return model;
+}
+
+// Shows a server with several models, which are loaded by the first question to them.
+function showRouter(props, models) {
+    const texts = models.filter((model) => model.architecture.input_modalities.includes("text"));
+    const model = showModels(texts);
+    server.model = model?.id;
+    showServer({ ...props, total_slots: texts.length > 0 ? 1 : 0, default_generation_settings: { n_ctx: model?.meta.n_ctx },
+        speech_model: texts.length < models.length }, model?.id ?? "no model");
+}
+
 // Returns true once the state of the server is known.
 async function loadServer() {
     try {
         await request("health");
         const props = await (await request("props")).json();
-        const models = await (await request("v1/models")).json();
-        showServer(props, models.data?.[0]?.id ?? props.model_alias ?? "model");
+        const models = (await (await request("v1/models")).json()).data ?? [];
+        if (props.role === "router") {
+            showRouter(props, models);
+        } else {
+            showServer(props, models[0]?.id ?? props.model_alias ?? "model");
+        }
         showBanner("");
         return true;
     } catch (error) {
@@ -118,6 +141,13 @@ function startWelcome() {
         make("li", {}, make("button", { type: "button", onclick: () => sendMessage(text) }, text))));
 }
 
+function startModels() {
+    byId("models").onchange = ({ target }) => {
+        writeStored("model", target.value);
+        loadServer();
+    };
+}
+
 function startNew() {
     for (const id of ["new", "new-small"]) {
         byId(id).onclick = () => {
@@ -150,6 +180,7 @@ function start() {
     startKeyboard();
     startWelcome();
     startNew();
+    startModels();
     byId("scroll").addEventListener("scroll", noteScroll, { passive: true });
     new ResizeObserver(followEnd).observe(byId("scroll"));
     byId("to-end").onclick = () => {

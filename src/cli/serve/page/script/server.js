@@ -3,7 +3,7 @@
 const KEY_NAME = "glinfer.key";
 
 // Limits of the server: tokens of its context, answers at a time, and the default settings of requests.
-const server = { limit: 0, defaults: {}, name: "", slots: 1 };
+const server = { limit: 0, defaults: {}, name: "", slots: 1, model: undefined }; // model: of requests, if there are several
 
 function readKey() {
     try {
