@@ -25,7 +25,7 @@ LONG = {"prompt": "Once upon a time", "n_predict": 400, "ignore_eos": True, "tem
 class Router(Server):
     """Serves a folder with copies of MODEL and what else is put there."""
 
-    def __init__(self, names, *flags, presets=None, ready=True):
+    def __init__(self, names, *flags, presets=None):
         self.folder = tempfile.TemporaryDirectory()
         self.models = self.folder.name + "/models"
         os.makedirs(self.models)
@@ -34,8 +34,7 @@ class Router(Server):
         if presets is not None:
             self.write_presets(presets)
             flags = (*flags, "--models-preset", self.folder.name + "/presets.ini")
-        super().__init__(GLINFER, None, "--models-dir", self.models, *flags, ready=ready,
-                         env={"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", ""), "HOME": os.environ["HOME"]})
+        super().__init__(GLINFER, None, "--models-dir", self.models, *flags)
 
     def write_presets(self, text):
         with open(self.folder.name + "/presets.ini", "w") as file:

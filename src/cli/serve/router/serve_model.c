@@ -3,6 +3,7 @@
 #include "cli/common/cli_io.h"
 #include "cli/models/models_source.h"
 
+#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,4 +145,7 @@ void serve_model_close(struct serve_model *model)
     }
     serve_scheduler_destroy(model->scheduler);
     model->scheduler = NULL;
+#ifdef M_TRIM_THRESHOLD
+    malloc_trim(0); // glibc keeps what is free
+#endif
 }
