@@ -96,7 +96,8 @@ def refuses_in_a_sentence():
         server.get("/models?reload=1")
         for path, body, status, part in [
                 ("/v1/chat/completions", {"messages": HI}, 400, 'missing "model"'), ("/completion", {"model": "x", "prompt": "a"}, 404, "unknown model x"),
-                ("/completion", "{", 400, "invalid JSON"), ("/completion", "[]", 400, "not a JSON object"), ("/models/load", {}, 400, 'missing "model"'),
+                ("/completion", "{", 400, "invalid JSON"), ("/completion?model=a", "[]", 400, "a is not loaded"),
+                ("/lora-adapters", "[]", 400, 'missing "model"'), ("/models/load", {}, 400, 'missing "model"'),
                 ("/models/load", {"model": "x"}, 404, "unknown model x"), ("/completion", {"model": "a", "prompt": "a"}, 400, "a is not loaded"),
                 ("/completion", {"model": "tiny-whisper_f16", "prompt": "a"}, 400, "is a speech model"), ("/nothing", {}, 404, "unknown path"),
                 ("/props", {}, 405, "takes GET")]:

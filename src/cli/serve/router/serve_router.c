@@ -42,7 +42,7 @@ static bool enter(struct serve_visit *visit, struct serve_model *model, bool loa
     visit->model = model;
     if (serve_router_is_open(router, model)) {
         serve_visit_admit(visit);
-    } else if (!loads && model->state != SERVE_MODEL_SLEEPING && !serve_model_is_there(model)) {
+    } else if (!loads && model->state == SERVE_MODEL_UNLOADED) {
         serve_reply_error(reply, 400, "%s is not loaded; POST /models/load loads it", name);
     } else if (router->n_waiting >= router->settings->n_queue) {
         serve_reply_error(reply, 503, "%s is not loaded and %u requests wait: try again later",

@@ -50,9 +50,9 @@ bool serve_router_read(const struct serve_router *router, const struct serve_cal
     text = !text && is_ollama(call) ? cli_json_get_text(body, "name") : text;
     snprintf(name, SERVE_MAX_NAME, "%s", text ? text : "");
     *is_stream = cJSON_IsTrue(cli_json_get(body, "stream")) && !is_ollama(call);
-    const bool is_object = cJSON_IsObject(body);
+    const bool is_read = body || call->body_size == 0;
     cJSON_Delete(body);
-    return is_object || call->body_size == 0;
+    return is_read;
 }
 
 static bool has_name(const struct serve_model *model, const char *name, size_t size)

@@ -54,7 +54,8 @@ static struct serve_model *find_oldest(struct serve_router *router, bool is_busy
     return oldest;
 }
 
-// Returns the number of bytes that the models need that are loaded.
+// Returns the number of bytes that the models need that are loaded, and the number of those that
+// can leave.
 static uint64_t count_needed(struct serve_router *router, int64_t *n)
 {
     struct serve_model *model;
@@ -63,7 +64,7 @@ static uint64_t count_needed(struct serve_router *router, int64_t *n)
     TAILQ_FOREACH(model, &router->models, place)
     {
         needed += serve_model_is_there(model) ? model->needed : 0;
-        *n += serve_model_is_there(model);
+        *n += serve_model_is_there(model) && !model->is_pinned;
     }
     return needed;
 }
@@ -171,6 +172,7 @@ static void unload(struct serve_router *router, struct serve_model *model,
     pthread_mutex_lock(&router->lock);
     model->state = next;
     model->leaves = 0;
+    router->victim = router->victim == model ? NULL : router->victim;
     model->is_cut = false;
     if (serve_router_awaits(router, model)) {
         serve_router_want(router, model);
@@ -242,8 +244,8 @@ static void load(struct serve_router *router, struct serve_model *model)
     struct glinfer_error err = {.message = "unknown reason"};
     char why[1200];
     const uint64_t taken = count_needed(router, &n), budget = router->budget;
-    const bool has_no_other = n == 0 || is_hopeless(router, model);
-    const uint64_t left = has_no_other     ? budget
+    const bool has_all = is_hopeless(router, model); // so that the error tells the whole budget
+    const uint64_t left = has_all          ? budget
                           : budget > taken ? budget - taken
                                            : budget > 0; // a byte where none is left
     const enum serve_model_state before = model->state;
@@ -260,7 +262,7 @@ static void load(struct serve_router *router, struct serve_model *model)
     model->state = is_done ? SERVE_MODEL_LOADED : before;
     model->used = cli_now();
     model->has_failed = !is_done;
-    const bool is_short = !is_done && !has_no_other && is_short_of_memory(&err);
+    const bool is_short = !is_done && n > 0 && !has_all && is_short_of_memory(&err);
     struct serve_model *oldest = is_short ? find_oldest(router, false) : NULL;
     if (oldest) { // the model keeps its turn
         unload(router, oldest, SERVE_MODEL_UNLOADED);
