@@ -312,14 +312,15 @@ static bool fill(struct catalog *catalog)
     return check_names(catalog);
 }
 
-// Returns the router's model of the same name and origin; with the lock held.
+// Returns the router's model of the same name and origin, or that of --speech-model; with the lock
+// held.
 static struct serve_model *find_same(struct serve_router *router, const struct serve_model *model)
 {
     struct serve_model *other;
     TAILQ_FOREACH(other, &router->models, place)
     {
-        if (other->origin && !other->is_gone && strcmp(other->name, model->name) == 0 &&
-            strcmp(other->origin, model->origin) == 0) {
+        if (!other->is_gone && strcmp(serve_model_name(other), model->name) == 0 &&
+            (!other->origin || strcmp(other->origin, model->origin) == 0)) {
             return other;
         }
     }

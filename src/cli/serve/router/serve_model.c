@@ -21,9 +21,14 @@ static char *first_name(const char *names)
     return first;
 }
 
-void serve_model_init(struct serve_model *model, struct serve_settings *settings)
+void serve_model_init(struct serve_model *model, struct serve_settings *settings, bool has_ending)
 {
     *model = (struct serve_model){.settings = settings, .name = first_name(settings->alias)};
+    if (!has_ending) { // it is a speech model
+        model->name = cli_copy(models_base_name(settings->speech_model));
+        const size_t size = models_stem_size(model->name);
+        model->name[size > 0 ? size : strlen(model->name)] = '\0';
+    }
     serve_model_prepare(model);
 }
 

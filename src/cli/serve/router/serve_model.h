@@ -51,8 +51,9 @@ struct serve_model {
     int64_t cut_after; // seconds that answers have once it was to be unloaded
 };
 
-// Makes the model of -m and --speech-model.
-void serve_model_init(struct serve_model *model, struct serve_settings *settings);
+// Makes the model of -m and --speech-model. has_ending: its name is that of its file with the
+// ending, unless --alias has one.
+void serve_model_init(struct serve_model *model, struct serve_settings *settings, bool has_ending);
 // Sets the interface once name, settings, path and info are set.
 void serve_model_prepare(struct serve_model *model);
 // Closes the model, and frees what it owns.

@@ -140,15 +140,15 @@ bool serve_visit_handle(struct serve_visit *visit, const struct serve_call *call
 static bool open(struct serve_router *router)
 {
     struct serve_settings *settings = router->settings;
-    if (settings->session.model || settings->speech_model) {
+    const bool has_own = settings->session.model || settings->speech_model;
+    router->has_one = has_own && !settings->models_dir && !settings->models_preset;
+    if (has_own) {
         router->own = cli_alloc(1, sizeof(*router->own));
-        serve_model_init(router->own, settings);
+        serve_model_init(router->own, settings, router->has_one);
         router->own->state = SERVE_MODEL_LOADING;
         router->own->used = cli_now();
         TAILQ_INSERT_HEAD(&router->models, router->own, place);
     }
-    router->has_one = router->own && (settings->session.model ||
-                                      (!settings->models_dir && !settings->models_preset));
     router->front.model_name = router->front.speech_name = router->has_one ? NULL : "";
     if (router->own && !serve_model_open(router->own, router->budget)) {
         return false;
