@@ -52,10 +52,11 @@ static ssize_t read_stream(void *user, uint64_t position, char *data, size_t cap
         }
         if (!serve_handle_call(exchange)) { // its model is being loaded
             if (position == 0 || atomic_exchange(&exchange->wants_ping, false)) {
-                const char *first = exchange->visit.is_stream ? ":\n\n" : " ";
+                const bool is_stream = exchange->visit.is_stream;
+                const size_t n = is_stream ? 3 : 1;
                 atomic_store(&exchange->last, cli_now());
-                memcpy(data, first, strlen(first));
-                return (ssize_t)strlen(first);
+                memcpy(data, is_stream ? ":\n\n" : " ", n);
+                return (ssize_t)n;
             }
             continue;
         }
