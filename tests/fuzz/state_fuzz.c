@@ -1,7 +1,7 @@
 // Saved sequences on any bytes, as they are and with hashes that match: what is accepted is
 // written, and comes out the same.
 #include "base/bytes.h"
-#include "engine/session/state_format.h"
+#include "engine/session/saved/state_format.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // decode steps.
 #include "base/clock.h"
 #include "engine/answer/answer.h"
-#include "engine/session/cache_rows.h"
+#include "engine/session/saved/cache_rows.h"
 #include "engine/session/step_executors.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"

@@ -3,7 +3,7 @@
 #include "base/arguments.h"
 #include "base/array.h"
 #include "engine/api/call.h"
-#include "engine/session/cache_rows.h"
+#include "engine/session/saved/cache_rows.h"
 #include "engine/session/session.h"
 #include "engine/session/step_executors.h"
 

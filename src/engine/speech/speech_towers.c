@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/round.h"
 #include "engine/model/plan/towers.h"
-#include "engine/session/cache_rows.h"
+#include "engine/session/saved/cache_rows.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "engine/session/cache_rows.h"
+#include "engine/session/saved/cache_rows.h"
 
 #include "base/array.h"
 #include "gpu/memory/readback.h"

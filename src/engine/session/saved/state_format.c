@@ -1,4 +1,4 @@
-#include "engine/session/state_format.h"
+#include "engine/session/saved/state_format.h"
 
 #include "base/array.h"
 #include "base/bytes.h"

@@ -1,8 +1,8 @@
 // The rows of a sequence's first tokens in its cache, and its layers' states, in the order of a
-// saved sequence (engine/session/state_format.h).
+// saved sequence (engine/session/saved/state_format.h).
 #pragma once
 
-#include "engine/session/state_format.h"
+#include "engine/session/saved/state_format.h"
 #include "graph/hparams.h"
 
 // Returns the bytes of a token's rows.
