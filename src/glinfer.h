@@ -404,6 +404,7 @@ struct glinfer_model_info {
     int32_t top_k;         // 0: off
     float repeat_penalty;  // with the tokens that it counts, if it is recommended
     int32_t repeat_last_n; // -1: the context
+    uint64_t checkpoint;   // bytes on the GPU of a checkpoint of a session; 0: no recurrent layers
 };
 
 // Reads the metadata of a model file and fills *info. A valid file that cannot be run is not a
@@ -587,6 +588,10 @@ struct glinfer_session_params {
     // Accepts a speech model, whose session serves glinfer_profile, glinfer_selftest and
     // glinfer_tune only; false: the creation fails with UNSUPPORTED.
     bool allows_speech;
+    // Maximum number of checkpoints that the session keeps (glinfer_generate_params.checkpoints), 0
+    // to 32. Each takes glinfer_model_info.checkpoint bytes on the GPU once it is needed; without
+    // that memory the session has fewer.
+    uint32_t n_checkpoints;
 };
 
 static inline void glinfer_session_params_init(struct glinfer_session_params *params)
@@ -848,6 +853,13 @@ struct glinfer_generate_params {
     uint32_t lookup;       // maximum tokens of a draft; devices have a limit of 3 to 15; 0: off
     uint32_t lookup_match; // tokens; 0: 3
     bool lookup_always;    // use drafts even where they are slower
+
+    // Numbers of tokens of the prompt, ascending and below n_prompt, at most 32, after which a
+    // model with recurrent layers keeps a checkpoint: a rewind to a later token continues from
+    // there. The session drops the checkpoints that save the fewest tokens (n_checkpoints of its
+    // params). Other models ignore them, since they continue from any token.
+    const uint32_t *checkpoints;
+    size_t n_checkpoints;
 };
 
 static inline void glinfer_generate_params_init(struct glinfer_generate_params *params)
@@ -1010,6 +1022,14 @@ GLINFER_API size_t glinfer_session_rewind(struct glinfer_session *session, size_
 // count as in glinfer_session_rewind. Only the ids after it need processing.
 GLINFER_API size_t glinfer_session_match(const struct glinfer_session *session, const int32_t *ids,
                                          size_t n);
+// Returns how many of the session's first n tokens a rewind to n keeps without computing them
+// again. They are fewer than n if a model with recurrent layers has no checkpoint of n tokens
+// (glinfer_generate_params.checkpoints), or after keys and values were lost.
+GLINFER_API size_t glinfer_session_ready(const struct glinfer_session *session, size_t n);
+// Fills ids[0..cap) with the session's first tokens, which count as in glinfer_session_rewind.
+// Returns their number, which may exceed cap.
+GLINFER_API size_t glinfer_session_tokens(const struct glinfer_session *session, int32_t *ids,
+                                          size_t cap);
 // Sets how much each adapter of the model counts in this session, from its next token on; 0
 // switches an adapter off. If a scale changes, the keys and values of the session's tokens are
 // computed again by the next answer, since they depend on the scales. Fails with INVALID_ARGUMENT
@@ -1022,14 +1042,15 @@ GLINFER_API bool glinfer_session_set_adapter_scales(struct glinfer_session *sess
 GLINFER_API size_t glinfer_session_adapter_scales(const struct glinfer_session *session,
                                                   float *scales, size_t n);
 // Replaces the contents of `to` by the first n tokens of `from`, or all if there are fewer, with
-// their keys and values and the scales of adapters. Both sessions have the same model and cache
-// types. The GPU copies. Fails with INVALID_ARGUMENT, CONTEXT_FULL (the context of `to` is shorter
-// than n), DRIVER, GPU_LOST.
+// their keys and values, the states of the latest checkpoint among them, and the scales of
+// adapters. Both sessions have the same model and cache types. The GPU copies. Fails with
+// INVALID_ARGUMENT, CONTEXT_FULL (the context of `to` is shorter than n), DRIVER, GPU_LOST.
 GLINFER_API bool glinfer_session_copy(struct glinfer_session *to, struct glinfer_session *from,
                                       size_t n, struct glinfer_error *err);
-// Writes the session's tokens, keys and values to a file, which appears only when it is complete. A
-// session that loads it gives the same answers with the same settings, device and driver. An
-// interrupted answer cannot be resumed from it. Fails with IO, NO_MEMORY, DRIVER, GPU_LOST.
+// Writes the session's tokens, keys, values and checkpoints to a file, which appears only when it
+// is complete. A session that loads it gives the same answers with the same settings, device and
+// driver. An interrupted answer cannot be resumed from it. Fails with IO, NO_MEMORY, DRIVER,
+// GPU_LOST.
 GLINFER_API bool glinfer_session_save(struct glinfer_session *session, const char *path,
                                       struct glinfer_error *err);
 // Replaces the session's contents by those of a saved file. Fails with BAD_FILE (not a saved
@@ -1045,6 +1066,16 @@ GLINFER_API bool glinfer_session_save_memory(struct glinfer_session *session, vo
 // Replaces the session's contents by those saved in data[0..size). Fails as glinfer_session_load.
 GLINFER_API bool glinfer_session_load_memory(struct glinfer_session *session, const void *data,
                                              size_t size, struct glinfer_error *err);
+// Replaces the session's contents by the first n tokens of a session saved in data[0..size), or all
+// if there are fewer. Fails as glinfer_session_load.
+GLINFER_API bool glinfer_session_load_prefix(struct glinfer_session *session, const void *data,
+                                             size_t size, size_t n, struct glinfer_error *err);
+// Returns the length of the longest common prefix of ids[0..n) and the tokens of a session saved in
+// data[0..size), which count as in glinfer_session_rewind. Sets *n_ready, unless it is NULL, to the
+// number of these tokens that need not be computed again once they are loaded. Both are 0 if data
+// is not a saved session; the model and the hash are not checked.
+GLINFER_API size_t glinfer_saved_match(const void *data, size_t size, const int32_t *ids, size_t n,
+                                       size_t *n_ready);
 // Cancels the running call with the session, or the answer that glinfer_begin began: the call, or
 // the next glinfer_step of that answer, fails with CANCELLED once the submission in progress has
 // completed (at most about max_batch_ms). The session keeps the delivered tokens. Has no effect on

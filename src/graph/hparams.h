@@ -187,6 +187,8 @@ bool gi_keeps_rows(const struct gi_hparams *hparams, uint32_t layer);
 bool gi_keeps_state(const struct gi_hparams *hparams, uint32_t layer);
 // Returns true if any layer stores a state.
 bool gi_has_recurrence(const struct gi_hparams *hparams);
+// Returns the bytes of the states of all layers; 0 without recurrent layers.
+uint64_t gi_states_size(const struct gi_hparams *hparams);
 // Make a layer store a state, instead of keys and values or in addition to them.
 void gi_set_recurrent(struct gi_hparams *hparams, uint32_t layer);
 void gi_add_state(struct gi_hparams *hparams, uint32_t layer);

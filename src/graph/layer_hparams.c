@@ -89,6 +89,15 @@ bool gi_has_recurrence(const struct gi_hparams *hparams)
     return hparams->recurrent.state_size > 0;
 }
 
+uint64_t gi_states_size(const struct gi_hparams *hparams)
+{
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        size += gi_keeps_state(hparams, i) ? hparams->recurrent.state_size * sizeof(float) : 0;
+    }
+    return size;
+}
+
 void gi_set_recurrent(struct gi_hparams *hparams, uint32_t layer)
 {
     hparams->layer_kinds[layer] = GI_LAYER_RECURRENT;

@@ -196,10 +196,21 @@ REFUSED("0 sessions", glinfer_sessions_create, (f->tiny.model, NULL, 0, sessions
 REFUSED("17 sessions", glinfer_sessions_create, (f->tiny.model, NULL, 17, sessions, err))
 REFUSED("context", glinfer_session_create, (f->tiny.model, GIVE(session, .n_ctx = UINT32_MAX), err))
 REFUSED("batch of 513", glinfer_session_create, (f->tiny.model, GIVE(session, .n_batch = 513), err))
+REFUSED("33 checkpoints", glinfer_session_create,
+        (f->tiny.model, GIVE(session, .n_checkpoints = 33), err))
 
 REFUSED_WITH("session is NULL", glinfer_generate, (NULL, &params, NULL, err),
              const struct glinfer_generate_params params = ask(prompt, 2, 1, NULL))
 REFUSED("prompt has no tokens", glinfer_generate, (f->session, NULL, NULL, err))
+REFUSED_WITH("invalid checkpoints", glinfer_generate, (f->session, &params, NULL, err),
+             struct glinfer_generate_params params = ask(prompt, 4, 1, NULL);
+             params.checkpoints = (const uint32_t[]){2, 2}; params.n_checkpoints = 2)
+REFUSED_WITH("invalid checkpoints", glinfer_generate, (f->session, &params, NULL, err),
+             struct glinfer_generate_params params = ask(prompt, 4, 1, NULL);
+             params.checkpoints = (const uint32_t[]){4}; params.n_checkpoints = 1)
+REFUSED_WITH("invalid checkpoints", glinfer_generate, (f->session, &params, NULL, err),
+             struct glinfer_generate_params params = ask(prompt, 4, 1, NULL);
+             params.n_checkpoints = 1)
 REFUSED_WITH("prompt has no tokens", glinfer_generate, (f->session, &params, NULL, err),
              const struct glinfer_generate_params params = ask(NULL, 2, 1, NULL))
 REFUSED_WITH(": stop is NULL", glinfer_generate, (f->session, &params, NULL, err),
@@ -293,6 +304,8 @@ REFUSED_WITH("room for 5", glinfer_session_save_memory, (f->session, data, 5, &n
              char data[5])
 REFUSED("session is NULL", glinfer_session_load_memory, (NULL, "", 0, err))
 REFUSED("data is NULL", glinfer_session_load_memory, (f->session, NULL, 5, err))
+REFUSED("session is NULL", glinfer_session_load_prefix, (NULL, "", 0, 0, err))
+REFUSED("data is NULL", glinfer_session_load_prefix, (f->session, NULL, 5, 1, err))
 REFUSED("session is NULL", glinfer_selftest, (NULL, ignore_tested, NULL, err))
 REFUSED("each is NULL", glinfer_selftest, (f->session, NULL, NULL, err))
 REFUSED_WITH("session is NULL", glinfer_profile, (NULL, NULL, &stats, err),
@@ -307,6 +320,11 @@ IGNORED(glinfer_session_rewind, return glinfer_session_rewind(NULL, 4) == 0)
 IGNORED(glinfer_session_match, return glinfer_session_match(NULL, prompt, 4) == 0)
 IGNORED(glinfer_session_adapter_scales, return glinfer_session_adapter_scales(NULL, NULL, 0) == 0)
 IGNORED(glinfer_session_match, return glinfer_session_match(f->session, NULL, 4) == 0)
+IGNORED(glinfer_session_ready, return glinfer_session_ready(NULL, 4) == 0)
+IGNORED(glinfer_session_tokens, return glinfer_session_tokens(NULL, NULL, 0) == 0)
+IGNORED(glinfer_session_tokens, return glinfer_session_tokens(f->session, NULL, 3) == 0)
+IGNORED(glinfer_saved_match, return glinfer_saved_match(NULL, 80, prompt, 4, &n) == 0 && n == 0)
+IGNORED(glinfer_saved_match, return glinfer_saved_match("glistate", 8, prompt, 4, NULL) == 0)
 IGNORED(glinfer_session_cancel, glinfer_session_cancel(NULL); return true)
 IGNORED(glinfer_end, glinfer_end(NULL); return true)
 IGNORED(glinfer_session_destroy, glinfer_session_destroy(NULL); struct glinfer_session *none = NULL;

@@ -45,8 +45,10 @@ struct gi_answer_clock {
 
 // The prompt, a pending token of the session included.
 struct gi_answer_prompt {
-    uint32_t *tokens;               // (n_tokens) owned; NULL: resumes a broken answer
-    uint32_t n_tokens, n_processed; // n_processed: tokens that were submitted
+    uint32_t *tokens;                         // (n_tokens) owned; NULL: resumes a broken answer
+    uint32_t n_tokens, n_processed;           // n_processed: tokens that were submitted
+    uint32_t checkpoints[GI_MAX_CHECKPOINTS]; // (n_checkpoints) tokens of `tokens`, ascending
+    uint32_t n_checkpoints;
 };
 
 // The delivery of the latest advance. event.kind is GLINFER_EVENT_NONE if it delivered nothing.

@@ -36,6 +36,22 @@ static bool check_fit(const struct glinfer_session *session, size_t n_prompt,
                         n_prompt, session->sequence.n_ctx, taken);
 }
 
+// Checks the places of checkpoints: at most GI_MAX_CHECKPOINTS, ascending, within the prompt.
+static bool check_checkpoints(const struct glinfer_generate_params *params,
+                              struct glinfer_error *err)
+{
+    const size_t n = params->n_checkpoints;
+    bool ok = n <= GI_MAX_CHECKPOINTS && (n == 0 || params->checkpoints);
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = params->checkpoints[i] < params->n_prompt &&
+             (i == 0 || params->checkpoints[i] > params->checkpoints[i - 1]);
+    }
+    return ok || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                              "invalid checkpoints: expected at most %u ascending numbers of "
+                              "tokens below that of the prompt",
+                              GI_MAX_CHECKPOINTS);
+}
+
 static bool check_params(const struct glinfer_session *session,
                          const struct glinfer_generate_params *params, struct glinfer_error *err)
 {
@@ -52,7 +68,8 @@ static bool check_params(const struct glinfer_session *session,
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "temperature, top_p or min_p is not a number");
     }
-    if (!gi_samplers_check(params, (uint32_t)n_vocab, err) || !gi_constraint_check(params, err) ||
+    if (!check_checkpoints(params, err) || !gi_samplers_check(params, (uint32_t)n_vocab, err) ||
+        !gi_constraint_check(params, err) ||
         !GI_CHECK(err, GI_STRINGS(params->stop, params->n_stop),
                   GI_ENUM(params->context_full, GLINFER_CONTEXT_FULL_SHIFT))) {
         return false;
@@ -74,21 +91,20 @@ static bool check_params(const struct glinfer_session *session,
     return true;
 }
 
-// Returns the prompt after the pending token, if there is one. The caller frees it.
-static uint32_t *gather_prompt(const struct glinfer_session *session,
-                               const struct glinfer_generate_params *params, uint32_t *n,
-                               struct glinfer_error *err)
+// Sets the prompt after the pending token, if there is one, and the places of its checkpoints.
+static bool gather_prompt(const struct glinfer_session *session,
+                          const struct glinfer_generate_params *params,
+                          struct gi_answer_prompt *prompt, struct glinfer_error *err)
 {
     const size_t n_pending = session->sequence.pending != GI_NO_TOKEN;
     const size_t total = params->n_prompt + n_pending;
     if (!check_fit(session, total, err)) {
-        return NULL;
+        return false;
     }
     assert(total > 0);
     uint32_t *tokens = malloc(total * sizeof(tokens[0]));
     if (!tokens) {
-        gi_error_no_memory(err, total * sizeof(tokens[0]), "the prompt");
-        return NULL;
+        return gi_error_no_memory(err, total * sizeof(tokens[0]), "the prompt");
     }
     if (n_pending) {
         tokens[0] = (uint32_t)session->sequence.pending;
@@ -96,8 +112,12 @@ static uint32_t *gather_prompt(const struct glinfer_session *session,
     for (size_t i = 0; i < params->n_prompt; i++) {
         tokens[n_pending + i] = (uint32_t)params->prompt[i];
     }
-    *n = (uint32_t)total;
-    return tokens;
+    for (size_t i = 0; i < params->n_checkpoints; i++) {
+        prompt->checkpoints[prompt->n_checkpoints++] = (uint32_t)n_pending + params->checkpoints[i];
+    }
+    prompt->tokens = tokens;
+    prompt->n_tokens = (uint32_t)total;
+    return true;
 }
 
 static bool read_params(struct gi_answer *answer)
@@ -111,8 +131,9 @@ static bool read_params(struct gi_answer *answer)
         answer->base = broken->base;
         answer->stats = broken->stats;
     } else {
-        answer->prompt.tokens =
-            gather_prompt(session, params, &answer->prompt.n_tokens, &answer->err);
+        if (!gather_prompt(session, params, &answer->prompt, &answer->err)) {
+            return false;
+        }
         answer->base = session->sequence.n_past + answer->prompt.n_tokens;
     }
     const uint32_t room =
@@ -121,8 +142,7 @@ static bool read_params(struct gi_answer *answer)
     answer->max_steps = wanted > room ? room : wanted;
     answer->end = gi_samplers_choose_end(params);
     answer->adjusting.bits = params->n_predict == 0 ? 0 : gi_samplers_adjust(params);
-    return (goes_on || answer->prompt.tokens) &&
-           gi_text_stream_init(&answer->text, params->stop, params->n_stop, session->max_token_size,
+    return gi_text_stream_init(&answer->text, params->stop, params->n_stop, session->max_token_size,
                                &answer->err);
 }
 

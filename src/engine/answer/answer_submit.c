@@ -2,7 +2,7 @@
 // decode steps.
 #include "base/clock.h"
 #include "engine/answer/answer.h"
-#include "engine/session/saved/cache_rows.h"
+#include "engine/session/saved/checkpoints.h"
 #include "engine/session/step_executors.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
@@ -374,8 +374,7 @@ bool gi_answer_submit_rebuild(struct gi_answer *answer)
 bool gi_answer_rebuild(struct gi_answer *answer)
 {
     struct gi_sequence *sequence = &answer->session->sequence;
-    gi_cache_return_states(sequence, &answer->session->model->hparams,
-                           gi_session_gpu(answer->session));
+    gi_checkpoints_return(answer->session);
     gi_sequence_settle(sequence);
     answer->n_rebuilt = sequence->is_stale ? sequence->n_sound : sequence->n_past;
     if (answer->n_rebuilt >= sequence->n_past) {
@@ -387,10 +386,26 @@ bool gi_answer_rebuild(struct gi_answer *answer)
 
 //-- the whole of a prompt -------------------------------------------------------------------------
 
+// Stores the checkpoint that is wanted of the tokens that are processed, if there is one. Returns
+// the number of tokens up to the next one, or to the end.
+static uint32_t keep_checkpoint(const struct gi_answer *answer)
+{
+    const struct gi_answer_prompt *prompt = &answer->prompt;
+    struct glinfer_session *session = answer->session;
+    for (uint32_t i = 0; session->sequence.is_recurrent && i < prompt->n_checkpoints; i++) {
+        if (prompt->checkpoints[i] == prompt->n_processed) {
+            gi_checkpoints_add(session, session->sequence.n_past + prompt->n_processed);
+        } else if (prompt->checkpoints[i] > prompt->n_processed) {
+            return prompt->checkpoints[i] - prompt->n_processed;
+        }
+    }
+    return prompt->n_tokens - prompt->n_processed;
+}
+
 static bool submit_next_batch(struct gi_answer *answer)
 {
     struct glinfer_session *session = answer->session;
-    const uint32_t done = answer->prompt.n_processed, n_left = answer->prompt.n_tokens - done;
+    const uint32_t done = answer->prompt.n_processed, n_left = keep_checkpoint(answer);
     const uint32_t n_past = session->sequence.n_past + done;
     const struct gi_executor *executor = gi_tables_prompt(&session->tables, n_left, &answer->err);
     if (!executor || !reserve_box(answer)) {
@@ -399,9 +414,8 @@ static bool submit_next_batch(struct gi_answer *answer)
     const uint32_t count =
         gi_tables_choose_batch(&session->tables, gi_multi_executor_list(executor),
                                &session->runner.box, n_past, n_left, !session->has_batch);
-    if (count == n_left) { // a retry or the next turn rewinds to about here
-        gi_cache_keep_states(&session->sequence, &session->model->hparams, gi_session_gpu(session),
-                             n_past);
+    if (done + count == answer->prompt.n_tokens) { // a retry or the next turn rewinds to about here
+        gi_checkpoints_copy(session, n_past);
     }
     return submit_batch(answer, answer->prompt.tokens + done, n_past, count);
 }

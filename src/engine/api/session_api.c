@@ -25,6 +25,11 @@ static bool check_params(const struct glinfer_model *model,
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "a GPU duty of %u %% is too much: 100 is the most", params->gpu_duty);
     }
+    if (params->n_checkpoints > GI_MAX_CHECKPOINTS) {
+        return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                            "%u checkpoints are more than the limit of %u", params->n_checkpoints,
+                            GI_MAX_CHECKPOINTS);
+    }
     return true;
 }
 

@@ -237,6 +237,7 @@ void gi_model_info_plan(struct glinfer_model_info *info, const struct gi_model_p
     gi_session_layout(&graph, &shape, &kept, sizes);
     info->n_layer = hparams->n_layer;
     info->n_mel = hparams->n_sound;
+    info->checkpoint = gi_states_size(hparams);
     info->n_embd = hparams->n_embd;
     info->n_ff = hparams->n_ff;
     if (plan->family->n_weights > 0) { // else no layer has attention

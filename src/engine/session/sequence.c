@@ -37,12 +37,26 @@ void gi_sequence_finish(struct gi_sequence *sequence)
     *sequence = (struct gi_sequence){0};
 }
 
+// Discards the checkpoints of more than n tokens. Returns true if the copies next to the states are
+// among them.
+static bool drop_checkpoints(struct gi_sequence *sequence, uint32_t n)
+{
+    for (uint32_t i = 0; i < GI_MAX_CHECKPOINTS; i++) {
+        struct gi_checkpoint *checkpoint = &sequence->checkpoints[i];
+        checkpoint->n = checkpoint->n > n ? 0 : checkpoint->n;
+    }
+    const bool is_dropped = sequence->n_copied > n;
+    sequence->n_copied = is_dropped ? 0 : sequence->n_copied;
+    return is_dropped;
+}
+
 void gi_sequence_reset(struct gi_sequence *sequence)
 {
+    drop_checkpoints(sequence, 0);
     sequence->n_past = sequence->n_shifted = 0;
     sequence->pending = GI_NO_TOKEN;
     sequence->is_stale = false;
-    sequence->n_state = sequence->n_copied = 0;
+    sequence->n_state = 0;
 }
 
 // Marks keys and values from n_sound on as lost.
@@ -56,8 +70,8 @@ static void lose_from(struct gi_sequence *sequence, uint32_t n_sound)
 
 void gi_sequence_settle(struct gi_sequence *sequence)
 {
-    if (sequence->n_copied > sequence->n_past) {
-        sequence->n_copied = sequence->n_sound = 0; // states are valid only at a checkpoint
+    if (drop_checkpoints(sequence, sequence->n_past)) {
+        sequence->n_sound = 0; // states are valid only at a checkpoint
     }
     if (sequence->is_recurrent && !sequence->is_stale && sequence->n_state != sequence->n_past) {
         lose_from(sequence, 0);
@@ -66,7 +80,7 @@ void gi_sequence_settle(struct gi_sequence *sequence)
 
 void gi_sequence_lose(struct gi_sequence *sequence, uint32_t n_sound)
 {
-    sequence->n_copied = 0;
+    drop_checkpoints(sequence, 0);
     lose_from(sequence, sequence->is_recurrent ? 0 : n_sound);
 }
 
@@ -136,11 +150,37 @@ size_t gi_sequence_rewind(struct gi_sequence *sequence, size_t n)
         return sequence->n_past + (size_t)(sequence->pending != GI_NO_TOKEN);
     }
     sequence->n_past = (uint32_t)n;
-    if (n < sequence->n_copied) {
-        sequence->n_copied = sequence->n_sound = 0;
+    if (drop_checkpoints(sequence, (uint32_t)n)) {
+        sequence->n_sound = 0;
     }
     sequence->n_shifted = n == 0 ? 0 : sequence->n_shifted;
     sequence->n_sound = sequence->n_sound < n ? sequence->n_sound : (uint32_t)n;
     sequence->pending = GI_NO_TOKEN;
     return n;
+}
+
+uint32_t gi_sequence_next_checkpoint(const struct gi_sequence *sequence, uint32_t after)
+{
+    uint32_t next = sequence->n_copied > after ? sequence->n_copied : 0;
+    for (uint32_t i = 0; i < GI_MAX_CHECKPOINTS; i++) {
+        const uint32_t n = sequence->checkpoints[i].n;
+        next = n > after && (next == 0 || n < next) ? n : next;
+    }
+    return next;
+}
+
+uint32_t gi_sequence_ready(const struct gi_sequence *sequence, uint32_t n)
+{
+    assert(n <= sequence->n_past);
+    if (!sequence->is_recurrent) {
+        return sequence->is_stale && sequence->n_sound < n ? sequence->n_sound : n;
+    }
+    if (!sequence->is_stale && sequence->n_state == n) {
+        return n;
+    }
+    uint32_t ready = 0;
+    for (uint32_t at = 0; (at = gi_sequence_next_checkpoint(sequence, at)) > 0 && at <= n;) {
+        ready = at;
+    }
+    return ready;
 }

@@ -14,7 +14,15 @@ enum gi_origin {
     GI_ORIGIN_STEP,  // by a decode step
 };
 
-#define GI_NO_STATE UINT32_MAX
+#define GI_NO_STATE        UINT32_MAX
+#define GI_MAX_CHECKPOINTS 32u
+
+// A copy of the states of all recurrent layers (engine/session/saved/checkpoints.h), in the order
+// of the layers.
+struct gi_checkpoint {
+    uint32_t n;              // tokens that the states include; 0: the buffer is unused
+    struct gi_buffer buffer; // owned by the session; name 0: not allocated
+};
 
 struct gi_sequence {
     uint32_t n_ctx;            // capacity of the cache in tokens
@@ -30,7 +38,8 @@ struct gi_sequence {
     uint32_t n_sound;          // if is_stale: first tokens whose cache is still valid
     bool is_recurrent;         // layers keep recurrent states, valid after one position
     uint32_t n_state;          // tokens that the states include; GI_NO_STATE: unknown
-    uint32_t n_copied;         // tokens that the checkpoints include; 0: no checkpoint
+    uint32_t n_copied;         // tokens that the copies next to the states include; 0: no copies
+    struct gi_checkpoint checkpoints[GI_MAX_CHECKPOINTS];
 };
 
 // Initializes a sequence without tokens. Fails with NO_MEMORY.
@@ -55,6 +64,11 @@ void gi_sequence_lose(struct gi_sequence *sequence, uint32_t n_sound);
 void gi_sequence_shift(struct gi_sequence *sequence, uint32_t n_keep, uint32_t n_drop);
 // Removes all tokens after the first n. Returns the number left, including the pending one.
 size_t gi_sequence_rewind(struct gi_sequence *sequence, size_t n);
+// Returns how many of the first n tokens, n <= n_past, a rewind to n keeps without computing them
+// again: with recurrent states, only as many as the latest checkpoint includes.
+uint32_t gi_sequence_ready(const struct gi_sequence *sequence, uint32_t n);
+// Returns the smallest number of tokens after `after` of which there is a checkpoint; 0: none.
+uint32_t gi_sequence_next_checkpoint(const struct gi_sequence *sequence, uint32_t after);
 
 // Record n tokens of a batch that begins at `at`, or the token of a decode step. They count once
 // n_past exceeds their positions.

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/round.h"
 #include "engine/session/samplers.h"
+#include "engine/session/saved/checkpoints.h"
 #include "engine/session/step_executors.h"
 #include "engine/session/verify.h"
 #include "gpu/memory/unbind.h"
@@ -313,6 +314,7 @@ void gi_session_release(struct glinfer_session *session)
     }
     gi_runner_finish(&session->runner);
     gi_tables_finish(&session->tables);
+    gi_checkpoints_release(session);
     gi_session_group_release(session->group, session);
 }
 

@@ -291,6 +291,7 @@ class glinfer_model_info(Structure):
         ("top_k", c_int32),
         ("repeat_penalty", c_float),
         ("repeat_last_n", c_int32),
+        ("checkpoint", c_uint64),
     ]
 
 
@@ -327,6 +328,7 @@ class glinfer_session_params(Structure):
         ("expected", c_void_p),
         ("gpu_duty", c_uint32),
         ("allows_speech", c_bool),
+        ("n_checkpoints", c_uint32),
     ]
 
 
@@ -433,6 +435,8 @@ class glinfer_generate_params(Structure):
         ("lookup", c_uint32),
         ("lookup_match", c_uint32),
         ("lookup_always", c_bool),
+        ("checkpoints", POINTER(c_uint32)),
+        ("n_checkpoints", c_size_t),
     ]
 
 
@@ -758,6 +762,10 @@ class SessionSettings(TypedDict, total=False):
     # Percentage of the time that answers keep the GPU busy, 1 to 99: the session sleeps after each
     # submission, so that others can use the GPU. 0 or 100: no sleep.
     gpu_duty: int
+    # Maximum number of checkpoints that the session keeps (glinfer_generate_params.checkpoints), 0
+    # to 32. Each takes glinfer_model_info.checkpoint bytes on the GPU once it is needed; without
+    # that memory the session has fewer.
+    n_checkpoints: int
 
 
 class SamplersSettings(TypedDict, total=False):
@@ -1068,6 +1076,8 @@ class ModelInfo(NamedTuple):
     repeat_penalty: float
     # -1: the context
     repeat_last_n: int
+    # bytes on the GPU of a checkpoint of a session; 0: no recurrent layers
+    checkpoint: int
 
 
 class Stats(NamedTuple):
@@ -1215,6 +1225,8 @@ PROTOTYPES: Dict[str, Any] = {
     "glinfer_session_reset": (None, [c_void_p]),
     "glinfer_session_rewind": (c_size_t, [c_void_p, c_size_t]),
     "glinfer_session_match": (c_size_t, [c_void_p, POINTER(c_int32), c_size_t]),
+    "glinfer_session_ready": (c_size_t, [c_void_p, c_size_t]),
+    "glinfer_session_tokens": (c_size_t, [c_void_p, POINTER(c_int32), c_size_t]),
     "glinfer_session_set_adapter_scales": (c_bool, [c_void_p, POINTER(c_float), c_size_t, POINTER(glinfer_error)]),
     "glinfer_session_adapter_scales": (c_size_t, [c_void_p, POINTER(c_float), c_size_t]),
     "glinfer_session_copy": (c_bool, [c_void_p, c_void_p, c_size_t, POINTER(glinfer_error)]),
@@ -1222,6 +1234,8 @@ PROTOTYPES: Dict[str, Any] = {
     "glinfer_session_load": (c_bool, [c_void_p, c_char_p, POINTER(glinfer_error)]),
     "glinfer_session_save_memory": (c_bool, [c_void_p, c_void_p, c_size_t, POINTER(c_size_t), POINTER(glinfer_error)]),
     "glinfer_session_load_memory": (c_bool, [c_void_p, c_void_p, c_size_t, POINTER(glinfer_error)]),
+    "glinfer_session_load_prefix": (c_bool, [c_void_p, c_void_p, c_size_t, c_size_t, POINTER(glinfer_error)]),
+    "glinfer_saved_match": (c_size_t, [c_void_p, c_size_t, POINTER(c_int32), c_size_t, POINTER(c_size_t)]),
     "glinfer_session_cancel": (None, [c_void_p]),
     "glinfer_model_hears": (c_bool, [c_void_p]),
     "glinfer_speech_language": (c_char_p, [c_size_t]),

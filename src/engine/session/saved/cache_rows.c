@@ -20,28 +20,63 @@ uint32_t gi_cache_rows_size(const struct gi_sequence *sequence, const struct gi_
     return size;
 }
 
-uint64_t gi_cache_states_size(const struct gi_hparams *hparams)
+//-- states ----------------------------------------------------------------------------------------
+
+static uint64_t state_size(const struct gi_hparams *hparams)
 {
-    uint64_t size = 0;
-    for (uint32_t i = 0; i < hparams->n_layer; i++) {
-        size += gi_keeps_state(hparams, i) ? hparams->recurrent.state_size * sizeof(float) : 0;
-    }
-    return size;
+    return hparams->recurrent.state_size * sizeof(float);
 }
 
+struct gi_state_place gi_cache_state(const struct gi_sequence *sequence,
+                                     const struct gi_hparams *hparams, uint32_t layer, uint32_t n)
+{
+    const struct gi_range *state = &sequence->states[layer];
+    uint64_t offset = 0;
+    for (uint32_t i = 0; i < layer; i++) {
+        offset += gi_keeps_state(hparams, i) ? state_size(hparams) : 0;
+    }
+    for (uint32_t i = 0; n > 0 && i < GI_MAX_CHECKPOINTS; i++) {
+        if (sequence->checkpoints[i].n == n) {
+            return (struct gi_state_place){&sequence->checkpoints[i].buffer, offset};
+        }
+    }
+    return n == 0 ? (struct gi_state_place){state->buffer, state->offset}
+           : n == sequence->n_copied
+               ? (struct gi_state_place){state->buffer, state->offset + state_size(hparams)}
+               : (struct gi_state_place){0};
+}
+
+void gi_cache_states_copy(const struct gi_sequence *to, uint32_t n_to,
+                          const struct gi_sequence *from, uint32_t n_from,
+                          const struct gi_hparams *hparams, struct gi_gpu *gpu)
+{
+    for (uint32_t i = 0; i < hparams->n_layer; i++) {
+        if (gi_keeps_state(hparams, i)) {
+            const struct gi_state_place target = gi_cache_state(to, hparams, i, n_to);
+            const struct gi_state_place source = gi_cache_state(from, hparams, i, n_from);
+            gi_buffer_copy(target.buffer, gpu, target.offset, source.buffer, source.offset,
+                           state_size(hparams));
+        }
+    }
+}
+
+//-- runs ------------------------------------------------------------------------------------------
+
 // Walks over the runs of bytes that the first n tokens have: a layer's state, and one for each
-// plane of each head.
+// plane of each head; then the states of checkpoints.
 struct run_walk {
     const struct gi_sequence *sequence;
     const struct gi_hparams *hparams;
+    const struct gi_state_head *head; // lists the checkpoints that follow; NULL: none
     uint32_t n;
-    uint32_t layer, plane, head; // the next run's
-    bool is_after_state;         // of the layer
+    uint32_t layer, plane, head_index; // the next run's
+    bool is_after_state;               // of the layer
+    uint32_t checkpoint, checkpoint_layer;
 };
 
 struct row_run {
-    const struct gi_buffer *buffer;
-    uint64_t offset, size; // bytes
+    const struct gi_buffer *buffer; // NULL: of a checkpoint that the sequence has no place for
+    uint64_t offset, size;          // bytes
 };
 
 static void next_layer(struct run_walk *walk)
@@ -58,12 +93,12 @@ static struct row_run next_rows(struct run_walk *walk)
     const struct gi_cache_plane *plane = &planes[walk->plane];
     const struct row_run run = {
         .buffer = layer->range.buffer,
-        .offset = layer->range.offset + plane->offset + walk->head * plane->head_stride,
+        .offset = layer->range.offset + plane->offset + walk->head_index * plane->head_stride,
         .size = (uint64_t)walk->n * plane->row_size,
     };
-    walk->head++;
-    if (walk->head == layer->n_kv_head) {
-        walk->head = 0;
+    walk->head_index++;
+    if (walk->head_index == layer->n_kv_head) {
+        walk->head_index = 0;
         walk->plane = (walk->plane + 1) % GI_CACHE_PLANES;
         if (walk->plane == 0) {
             next_layer(walk);
@@ -72,14 +107,33 @@ static struct row_run next_rows(struct run_walk *walk)
     return run;
 }
 
+// Returns the run of a layer's state, or of its copy in the checkpoint of n tokens.
+static struct row_run state_run(const struct run_walk *walk, uint32_t layer, uint32_t n)
+{
+    const struct gi_state_place place = gi_cache_state(walk->sequence, walk->hparams, layer, n);
+    return (struct row_run){place.buffer, place.offset, state_size(walk->hparams)};
+}
+
+static bool next_checkpoint_run(struct run_walk *walk, struct row_run *run)
+{
+    while (walk->n > 0 && walk->head && walk->checkpoint < walk->head->n_checkpoints) {
+        const uint32_t layer = walk->checkpoint_layer;
+        *run = state_run(walk, layer, walk->head->checkpoints[walk->checkpoint]);
+        walk->checkpoint_layer = layer + 1 < walk->hparams->n_layer ? layer + 1 : 0;
+        walk->checkpoint += walk->checkpoint_layer == 0;
+        if (gi_keeps_state(walk->hparams, layer)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool next_run(struct run_walk *walk, struct row_run *run)
 {
     const struct gi_hparams *hparams = walk->hparams;
     while (walk->n > 0 && walk->layer < hparams->n_layer) {
         if (gi_keeps_state(hparams, walk->layer) && !walk->is_after_state) {
-            const struct gi_range *state = &walk->sequence->states[walk->layer];
-            *run = (struct row_run){state->buffer, state->offset,
-                                    hparams->recurrent.state_size * sizeof(float)};
+            *run = state_run(walk, walk->layer, 0);
             walk->is_after_state = true;
             return true;
         }
@@ -92,7 +146,7 @@ static bool next_run(struct run_walk *walk, struct row_run *run)
             return true;
         }
     }
-    return false;
+    return next_checkpoint_run(walk, run);
 }
 
 bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from,
@@ -106,43 +160,6 @@ bool gi_cache_rows_copy(struct gi_sequence *to, const struct gi_sequence *from,
         gi_buffer_copy(a.buffer, gpu, a.offset, b.buffer, b.offset, a.size);
     }
     return gi_gpu_check(gpu, "copying a session", err);
-}
-
-//-- copies of states ------------------------------------------------------------------------------
-
-// Copies each layer's state to the checkpoint after it, or back.
-static void copy_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
-                        struct gi_gpu *gpu, bool is_back)
-{
-    const uint64_t size = hparams->recurrent.state_size * sizeof(float);
-    for (uint32_t i = 0; i < hparams->n_layer; i++) {
-        const struct gi_range *range = &sequence->states[i];
-        if (gi_keeps_state(hparams, i)) {
-            gi_buffer_copy(range->buffer, gpu, range->offset + (is_back ? 0 : size), range->buffer,
-                           range->offset + (is_back ? size : 0), size);
-        }
-    }
-}
-
-void gi_cache_keep_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
-                          struct gi_gpu *gpu, uint32_t n)
-{
-    if (sequence->is_recurrent && sequence->n_state == n && n > 0 && sequence->n_copied != n) {
-        copy_states(sequence, hparams, gpu, false);
-        sequence->n_copied = n;
-    }
-}
-
-void gi_cache_return_states(struct gi_sequence *sequence, const struct gi_hparams *hparams,
-                            struct gi_gpu *gpu)
-{
-    const uint32_t n = sequence->n_copied;
-    const bool is_right = !sequence->is_stale && sequence->n_state == sequence->n_past;
-    if (sequence->is_recurrent && !is_right && n > 0 && n <= sequence->n_past) {
-        copy_states(sequence, hparams, gpu, true);
-        sequence->n_state = sequence->n_sound = n;
-        sequence->is_stale = n < sequence->n_past;
-    }
 }
 
 //-- save ------------------------------------------------------------------------------------------
@@ -173,9 +190,11 @@ static void save_run(const struct row_run *run, struct gi_readback *readback, st
 }
 
 void gi_cache_rows_save(const struct gi_sequence *sequence, const struct gi_hparams *hparams,
-                        struct gi_gpu *gpu, struct gi_state_writer *writer)
+                        struct gi_gpu *gpu, const struct gi_state_head *head,
+                        struct gi_state_writer *writer)
 {
-    struct run_walk walk = {.sequence = sequence, .hparams = hparams, .n = sequence->n_past};
+    struct run_walk walk = {
+        .sequence = sequence, .hparams = hparams, .head = head, .n = head->n_rows};
     struct gi_readback readback;
     struct row_run run;
     if (writer->failure.status || !gi_readback_init(&readback, gpu, CHUNK_SIZE, &writer->failure)) {
@@ -210,14 +229,16 @@ static bool load_run(const struct row_run *run, uint64_t at, struct gi_gpu *gpu,
 
 bool gi_cache_rows_load(struct gi_sequence *sequence, const struct gi_hparams *hparams,
                         struct gi_gpu *gpu, const struct gi_source *source,
-                        const struct gi_state_head *head, struct glinfer_error *err)
+                        const struct gi_state_head *head, uint32_t n, struct glinfer_error *err)
 {
-    struct run_walk walk = {.sequence = sequence, .hparams = hparams, .n = head->n_tokens};
-    struct row_run run;
+    struct run_walk walk = {.sequence = sequence, .hparams = hparams, .head = head, .n = n};
+    struct run_walk whole = walk; // the runs of the source, which are longer if n is smaller
+    struct row_run run, from;
     void *chunk = gi_array_zeroed(CHUNK_SIZE, 1, "rows of a saved session", err);
     bool ok = chunk != NULL;
-    for (uint64_t at = 0; ok && next_run(&walk, &run); at += run.size) {
-        ok = load_run(&run, at, gpu, source, head, chunk, err);
+    whole.n = head->n_rows;
+    for (uint64_t at = 0; ok && next_run(&walk, &run) && next_run(&whole, &from); at += from.size) {
+        ok = !run.buffer || load_run(&run, at, gpu, source, head, chunk, err);
     }
     free(chunk);
     return ok;

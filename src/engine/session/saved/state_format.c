@@ -18,11 +18,13 @@ enum {
     AT_N_TOKENS = 40,
     AT_PENDING = 44,
     AT_N_SHIFTED = 48,
-    AT_ZEROS = 52,
+    AT_N_ROWS = 52,
+    AT_N_CHECKPOINTS = 56,
+    AT_ZEROS = 60,
     AT_HASH = 64,
 };
 
-enum { FLAG_HAS_ROWS = 1 };
+enum { WITHOUT_CHECKPOINTS = 2 }; // the version that has flags
 
 static const uint8_t magic[AT_VERSION] = {'g', 'l', 'i', 's', 't', 'a', 't', 'e'};
 
@@ -33,17 +35,21 @@ static uint64_t tokens_size(const struct gi_state_head *head)
     return (uint64_t)head->n_tokens * sizeof(uint32_t);
 }
 
-static uint64_t rows_offset(const struct gi_state_head *head)
+static uint64_t checkpoints_offset(const struct gi_state_head *head)
 {
     return GI_STATE_HEAD_SIZE + tokens_size(head) + gi_round_up(head->n_tokens, 4);
 }
 
+static uint64_t rows_offset(const struct gi_state_head *head)
+{
+    return checkpoints_offset(head) + (uint64_t)head->n_checkpoints * sizeof(uint32_t);
+}
+
 uint64_t gi_state_size(const struct gi_state_shape *shape, const struct gi_state_head *head)
 {
-    const bool has_rows = head->has_rows && head->n_tokens > 0;
-    const uint64_t rows =
-        has_rows ? (uint64_t)head->n_tokens * shape->row_size + shape->states_size : 0;
-    return rows_offset(head) + rows + GI_STATE_HASH_SIZE;
+    const uint64_t rows = (uint64_t)head->n_rows * shape->row_size;
+    const uint64_t n_states = head->n_rows > 0 ? (uint64_t)head->n_checkpoints + 1 : 0;
+    return rows_offset(head) + rows + n_states * shape->states_size + GI_STATE_HASH_SIZE;
 }
 
 static void store_u32(uint8_t *p, uint32_t value)
@@ -90,7 +96,7 @@ static bool check_format(const struct gi_source *source, const uint8_t *bytes,
     if (memcmp(bytes, magic, sizeof(magic)) != 0) {
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: not a saved session", source->name);
     }
-    if (version != GI_STATE_VERSION) {
+    if (version != GI_STATE_VERSION && version != WITHOUT_CHECKPOINTS) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "%s: is a saved session of version %" PRIu32
                             ", this library reads version %u",
@@ -124,31 +130,54 @@ static bool check_shape(const struct gi_source *source, const struct gi_state_sh
                         name_type(shape->type_k), name_type(shape->type_v));
 }
 
-static bool read_head(const struct gi_source *source, const struct gi_state_shape *shape,
-                      struct gi_state_head *head, struct glinfer_error *err)
+// Fills *head, except the checkpoints. Returns false if a field is invalid in any model.
+static bool parse_head(const uint8_t *bytes, struct gi_state_head *head)
 {
-    uint8_t bytes[GI_STATE_HEAD_SIZE];
-    if (source->size < sizeof(bytes)) {
+    const bool is_old = gi_load_u32(bytes + AT_VERSION) == WITHOUT_CHECKPOINTS;
+    const uint32_t flags = gi_load_u32(bytes + AT_FLAGS);
+    const uint32_t pending = gi_load_u32(bytes + AT_PENDING);
+    const uint32_t n_rows = gi_load_u32(bytes + AT_N_ROWS);
+    const uint32_t n_tokens = gi_load_u32(bytes + AT_N_TOKENS);
+    *head = (struct gi_state_head){
+        .n_tokens = n_tokens,
+        .pending = pending == UINT32_MAX ? GI_NO_TOKEN : (int32_t)(pending & INT32_MAX),
+        .n_shifted = gi_load_u32(bytes + AT_N_SHIFTED),
+        .has_states = is_old || flags,
+        .n_rows = is_old && flags ? n_tokens : n_rows,
+        .n_checkpoints = gi_load_u32(bytes + AT_N_CHECKPOINTS),
+    };
+    const uint32_t most = is_old || !head->has_states ? 0 : GI_STATE_CHECKPOINTS;
+    const uint32_t zeros = gi_load_u32(bytes + AT_ZEROS) | (is_old ? n_rows : 0);
+    return flags <= 1 && zeros == 0 && (pending == UINT32_MAX || pending <= INT32_MAX) &&
+           head->n_rows <= n_tokens && head->n_checkpoints <= most;
+}
+
+static bool load_head(const struct gi_source *source, uint8_t bytes[GI_STATE_HEAD_SIZE],
+                      struct glinfer_error *err)
+{
+    if (source->size < GI_STATE_HEAD_SIZE) {
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                             "%s: has %" PRIu64 " bytes, not enough for a saved session",
                             source->name, source->size);
     }
-    if (!gi_source_read(source, 0, sizeof(bytes), bytes, err) ||
-        !check_format(source, bytes, err) || !check_shape(source, shape, bytes, err)) {
+    return gi_source_read(source, 0, GI_STATE_HEAD_SIZE, bytes, err) &&
+           check_format(source, bytes, err);
+}
+
+static bool read_head(const struct gi_source *source, const struct gi_state_shape *shape,
+                      struct gi_state_head *head, struct glinfer_error *err)
+{
+    uint8_t bytes[GI_STATE_HEAD_SIZE] = {0};
+    if (!load_head(source, bytes, err) || !check_shape(source, shape, bytes, err)) {
         return false;
     }
-    const uint32_t flags = gi_load_u32(bytes + AT_FLAGS);
-    const uint32_t pending = gi_load_u32(bytes + AT_PENDING);
-    *head = (struct gi_state_head){
-        .n_tokens = gi_load_u32(bytes + AT_N_TOKENS),
-        .pending = pending == UINT32_MAX ? GI_NO_TOKEN : (int32_t)(pending & INT32_MAX),
-        .n_shifted = gi_load_u32(bytes + AT_N_SHIFTED),
-        .has_rows = (flags & FLAG_HAS_ROWS) != 0,
-    };
-    const uint64_t zeros = gi_load_u64(bytes + AT_ZEROS) | gi_load_u32(bytes + AT_ZEROS + 8);
-    if (flags > FLAG_HAS_ROWS || (pending != UINT32_MAX && pending >= shape->n_vocab) || zeros) {
+    const bool is_sound = parse_head(bytes, head);
+    const bool is_old = gi_load_u32(bytes + AT_VERSION) == WITHOUT_CHECKPOINTS;
+    if (!is_sound || head->pending >= (int64_t)shape->n_vocab ||
+        (!is_old && head->has_states != (shape->states_size > 0))) {
         return damaged(source, "the head has an invalid field", err);
     }
+    head->has_states = shape->states_size > 0;
     return head->n_tokens <= shape->n_ctx ||
            gi_error_set(err, GLINFER_STATUS_CONTEXT_FULL,
                         "%s: holds %" PRIu32 " tokens, the session's context %" PRIu32
@@ -174,6 +203,63 @@ static bool check_body(const struct gi_source *source, uint8_t *block, struct gl
            (is_hash(block, &hash) || damaged(source, "the bytes do not match their hash", err));
 }
 
+static bool read_checkpoints(const struct gi_source *source, struct gi_state_head *head,
+                             struct glinfer_error *err)
+{
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < head->n_checkpoints; i++) {
+        uint8_t bytes[sizeof(uint32_t)] = {0};
+        if (!gi_source_read(source, checkpoints_offset(head) + i * sizeof(bytes), sizeof(bytes),
+                            bytes, err)) {
+            return false;
+        }
+        const uint32_t n = gi_load_u32(bytes);
+        if (n <= last || n > head->n_rows) {
+            return damaged(source, "a checkpoint has an invalid place", err);
+        }
+        head->checkpoints[i] = last = n;
+    }
+    return true;
+}
+
+uint32_t gi_state_ready(const struct gi_state_head *head, uint32_t n)
+{
+    if (n >= head->n_rows || !head->has_states) {
+        return n < head->n_rows ? n : head->n_rows;
+    }
+    uint32_t ready = 0;
+    for (uint32_t i = 0; i < head->n_checkpoints && head->checkpoints[i] <= n; i++) {
+        ready = head->checkpoints[i];
+    }
+    return ready;
+}
+
+uint32_t gi_state_match(const struct gi_source *source, const int32_t *ids, size_t n,
+                        uint32_t *n_ready)
+{
+    uint8_t bytes[GI_STATE_HEAD_SIZE] = {0};
+    struct gi_state_head head;
+    uint32_t i = 0;
+    *n_ready = 0;
+    if (!load_head(source, bytes, NULL) || !parse_head(bytes, &head) ||
+        source->size < rows_offset(&head) || !read_checkpoints(source, &head, NULL)) {
+        return 0;
+    }
+    for (; i < n && i < head.n_tokens; i++) {
+        uint8_t token[sizeof(uint32_t)] = {0};
+        if (!gi_source_read(source, GI_STATE_HEAD_SIZE + i * sizeof(token), sizeof(token), token,
+                            NULL) ||
+            gi_load_u32(token) != (uint32_t)ids[i]) {
+            break;
+        }
+    }
+    *n_ready = gi_state_ready(&head, i);
+    const bool is_pending =
+        i == head.n_tokens && i < n && head.pending != GI_NO_TOKEN && ids[i] == head.pending;
+    *n_ready += is_pending && *n_ready == i;
+    return i + is_pending;
+}
+
 bool gi_state_check(const struct gi_source *source, const struct gi_state_shape *shape,
                     struct gi_state_head *head, struct glinfer_error *err)
 {
@@ -189,7 +275,7 @@ bool gi_state_check(const struct gi_source *source, const struct gi_state_shape 
                             source->size < size ? "truncated" : "damaged");
     }
     uint8_t *block = gi_array_zeroed(GI_STATE_BLOCK, 1, "a block of a saved session", err);
-    const bool ok = block && check_body(source, block, err);
+    const bool ok = block && check_body(source, block, err) && read_checkpoints(source, head, err);
     free(block);
     return ok;
 }
@@ -264,16 +350,27 @@ static void write_head(struct gi_state_writer *writer, const struct gi_state_sha
     uint8_t bytes[GI_STATE_HEAD_SIZE] = {0};
     memcpy(bytes, magic, sizeof(magic));
     store_u32(bytes + AT_VERSION, GI_STATE_VERSION);
-    store_u32(bytes + AT_FLAGS, head->has_rows ? FLAG_HAS_ROWS : 0);
+    store_u32(bytes + AT_FLAGS, shape->states_size > 0);
     store_hash(bytes + AT_MODEL, &shape->model);
     store_u32(bytes + AT_TYPE_K, shape->type_k);
     store_u32(bytes + AT_TYPE_V, shape->type_v);
     store_u32(bytes + AT_N_TOKENS, head->n_tokens);
     store_u32(bytes + AT_PENDING, (uint32_t)head->pending);
     store_u32(bytes + AT_N_SHIFTED, head->n_shifted);
+    store_u32(bytes + AT_N_ROWS, head->n_rows);
+    store_u32(bytes + AT_N_CHECKPOINTS, head->n_checkpoints);
     const struct gi_hash hash = hash_head(bytes);
     store_hash(bytes + AT_HASH, &hash);
     emit(writer, bytes, sizeof(bytes));
+}
+
+static void write_numbers(struct gi_state_writer *writer, const uint32_t *numbers, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t bytes[4];
+        store_u32(bytes, numbers[i]);
+        gi_state_write(writer, bytes, sizeof(bytes));
+    }
 }
 
 void gi_state_write_begin(struct gi_state_writer *writer, const struct gi_state_shape *shape,
@@ -285,14 +382,11 @@ void gi_state_write_begin(struct gi_state_writer *writer, const struct gi_state_
     writer->block =
         gi_array_zeroed(GI_STATE_BLOCK, 1, "a block of a saved session", &writer->failure);
     write_head(writer, shape, head);
-    for (uint32_t i = 0; i < head->n_tokens; i++) {
-        uint8_t bytes[4];
-        store_u32(bytes, tokens[i]);
-        gi_state_write(writer, bytes, sizeof(bytes));
-    }
+    write_numbers(writer, tokens, head->n_tokens);
     const size_t padding = (4 - head->n_tokens % 4) % 4;
     gi_state_write(writer, origins, head->n_tokens);
     gi_state_write(writer, zeros, padding);
+    write_numbers(writer, head->checkpoints, head->n_checkpoints);
 }
 
 bool gi_state_write_end(struct gi_state_writer *writer, struct glinfer_error *err)

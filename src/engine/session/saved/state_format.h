@@ -1,15 +1,18 @@
 // A saved sequence in a file or in memory. Numbers are little-endian, rows lie as on the GPU:
 //   head    magic (8), version, flags, hash of the model (16), types of keys and of values,
-//           n_tokens, the pending token, n_shifted, zeros (12), hash of the head so far (16):
-//           GI_STATE_HEAD_SIZE bytes
+//           n_tokens, the pending token, n_shifted, n_rows, n_checkpoints, zeros (4), hash of the
+//           head so far (16): GI_STATE_HEAD_SIZE bytes
 //   tokens  (n_tokens) u32
 //   origins (n_tokens) u8, padded with zeros to 4 bytes
-//   rows    (n_layer, {k, scales of k, v, scales of v}, n_kv_head, n_tokens, row) unless the flag
-//           says that there are none, and the cache is computed anew from the tokens; a layer that
-//           keeps a state has it before them, or in their place, one that reads the keys of another
-//           layer nothing
+//   checkpoints (n_checkpoints) u32: tokens that each includes, ascending, at most n_rows
+//   rows    (n_layer, {k, scales of k, v, scales of v}, n_kv_head, n_rows, row); the cache of later
+//           tokens is computed anew; a layer that keeps a state has that after n_rows tokens before
+//           them, or in their place, one that reads the keys of another layer nothing
+//   states  (n_checkpoints, layers that keep a state, state)
 //   hash    (16) of all data after the head, by blocks of GI_STATE_BLOCK bytes
-// A file is not trusted: all values are checked before they are returned. Knows no GPU.
+// The flags are 1 if layers keep states, else 0. In version 2 they are 1 for rows of all tokens and
+// 0 for none, and zeros are in place of n_rows and n_checkpoints. A file is not trusted: all values
+// are checked before they are returned. Knows no GPU.
 #pragma once
 
 #include "base/hash.h"
@@ -17,10 +20,11 @@
 #include "base/source.h"
 #include "engine/session/sequence.h"
 
-#define GI_STATE_VERSION   2u
-#define GI_STATE_HEAD_SIZE 80u
-#define GI_STATE_HASH_SIZE 16u
-#define GI_STATE_BLOCK     (64u << 10)
+#define GI_STATE_VERSION     3u
+#define GI_STATE_HEAD_SIZE   80u
+#define GI_STATE_HASH_SIZE   16u
+#define GI_STATE_BLOCK       (64u << 10)
+#define GI_STATE_CHECKPOINTS (GI_MAX_CHECKPOINTS + 1) // the most of a sequence
 
 // Describes the sequences that a session can take.
 struct gi_state_shape {
@@ -35,7 +39,10 @@ struct gi_state_head {
     uint32_t n_tokens;
     int32_t pending;    // as in struct gi_sequence
     uint32_t n_shifted; // as in struct gi_sequence
-    bool has_rows;
+    bool has_states;    // layers keep states, which exist after n_rows tokens and at checkpoints
+    uint32_t n_rows;    // first tokens whose rows, and whose states, are there
+    uint32_t n_checkpoints;
+    uint32_t checkpoints[GI_STATE_CHECKPOINTS]; // (n_checkpoints) tokens that each includes
 };
 
 // Returns the bytes of the whole.
@@ -48,6 +55,13 @@ uint64_t gi_state_size(const struct gi_state_shape *shape, const struct gi_state
 // CONTEXT_FULL, IO, NO_MEMORY.
 bool gi_state_check(const struct gi_source *source, const struct gi_state_shape *shape,
                     struct gi_state_head *head, struct glinfer_error *err);
+// Returns how many of the first n tokens, n <= n_tokens, have rows and states.
+uint32_t gi_state_ready(const struct gi_state_head *head, uint32_t n);
+// Returns the length of the longest common prefix of ids[0..n) and the tokens, a pending one
+// included, and sets *n_ready to the number of these that are ready. Checks neither the model nor
+// the hash of the body. Returns 0 if the source holds no saved sequence.
+uint32_t gi_state_match(const struct gi_source *source, const int32_t *ids, size_t n,
+                        uint32_t *n_ready);
 // Reads n_tokens tokens and origins. Fails with BAD_FILE (a token that the model does not have, an
 // invalid origin), IO.
 bool gi_state_read_tokens(const struct gi_source *source, const struct gi_state_shape *shape,
