@@ -856,8 +856,9 @@ struct glinfer_generate_params {
 
     // Numbers of tokens of the prompt, ascending and below n_prompt, at most 32, after which a
     // model with recurrent layers keeps a checkpoint: a rewind to a later token continues from
-    // there. The session drops the checkpoints that save the fewest tokens (n_checkpoints of its
-    // params). Other models ignore them, since they continue from any token.
+    // there. 0 also precedes the session's last token, if that is not processed yet. The session
+    // drops the checkpoints that save the fewest tokens (n_checkpoints of its params). Other models
+    // ignore them, since they continue from any token.
     const uint32_t *checkpoints;
     size_t n_checkpoints;
 };

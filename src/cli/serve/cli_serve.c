@@ -20,6 +20,8 @@ static struct serve_settings defaults = {
     .port = 8080,
     .n_slots = 1,
     .n_queue = 32,
+    .n_checkpoints = 4,
+    .cache_ram = SERVE_CACHE_AUTO,
     .n_threads = 2,
     .timeout_s = 600,
     .drain_s = 30,
@@ -109,6 +111,13 @@ static const struct cli_flag flags[] = {
         n_slots, 1, 16, "-np, --parallel", "N",
         "answers at a time, each with a cache of its own, default %v; more are faster together, "
         "and each is slower"),
+    CLI_INT(cache_ram, -1, 1 << 24, "-cram, --cache-ram", "MIB",
+            "memory for conversations that left their slot, so that their prompts are not read "
+            "again; 0: none; -1: no limit; without this flag an eighth of the available memory, at "
+            "most 8192 and the rest of --mem-budget"),
+    CLI_INT(n_checkpoints, 0, 32, "-ctxcp, --ctx-checkpoints, --swa-checkpoints", "N",
+            "states that a slot of a model with recurrent layers keeps within its conversation, "
+            "to go back to, default %v"),
     CLI_INT(n_queue, 0, 10000, "--queue", "N",
             "answers that may wait for their turn, default %v; beyond that the status is 503"),
     CLI_INT(n_threads, 1, 64, "--threads-http", "N", "threads for connections, default %v"),

@@ -31,6 +31,8 @@ struct serve_settings {
     const char *tags;           // told with the model, with commas; NULL: none
     const char *slot_folder;    // where slots are saved; NULL: nowhere
     int64_t n_slots, n_queue;
+    int64_t n_checkpoints;            // of each slot
+    int64_t cache_ram;                // MiB of prefixes; -1: no limit; SERVE_CACHE_AUTO: default
     int64_t n_threads, n_connections; // for each socket
     int64_t timeout_s;                // of a request, and of an answer that a client does not read
     int64_t drain_s;
@@ -49,6 +51,8 @@ struct serve_settings {
     int64_t thought_budget;      // tokens of a thought; -1: no limit
     const char *thought_message; // its last words at the limit; NULL: none
 };
+enum { SERVE_CACHE_AUTO = -2 };
+enum { SERVE_REASONING_NONE = 2 }; // thoughts are text of the answer, with their marks
+
 // Checks the settings that are of a model. Returns false with the reason printed.
 bool serve_settings_check(const struct serve_settings *settings);
-enum { SERVE_REASONING_NONE = 2 }; // thoughts are text of the answer, with their marks

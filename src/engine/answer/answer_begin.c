@@ -113,7 +113,8 @@ static bool gather_prompt(const struct glinfer_session *session,
         tokens[n_pending + i] = (uint32_t)params->prompt[i];
     }
     for (size_t i = 0; i < params->n_checkpoints; i++) {
-        prompt->checkpoints[prompt->n_checkpoints++] = (uint32_t)n_pending + params->checkpoints[i];
+        const uint32_t at = params->checkpoints[i];
+        prompt->checkpoints[prompt->n_checkpoints++] = at + (at > 0 ? (uint32_t)n_pending : 0);
     }
     prompt->tokens = tokens;
     prompt->n_tokens = (uint32_t)total;

@@ -43,6 +43,18 @@ TEST(queue_is_bounded_and_in_order)
     serve_task_unref(c);
 }
 
+TEST(places_are_in_order_once_each)
+{
+    struct serve_places places = {0};
+    const size_t add[] = {7, 0, 900, 7, 3, 900, 40, 50};
+    const uint32_t want[] = {3, 7, 40, 900};
+    for (size_t i = 0; i < sizeof(add) / sizeof(add[0]); i++) {
+        serve_places_add(&places, add[i]);
+    }
+    assert_int_equal(places.n, SERVE_MAX_PLACES);
+    assert_memory_equal(places.at, want, sizeof(want));
+}
+
 TEST(inputs_of_embeddings_use_one_place)
 {
     struct serve_queue queue;

@@ -353,7 +353,18 @@ static bool open_slots(struct serve_scheduler *s, struct glinfer_error *err)
     cli_template_warn(&s->session);
     cli_session_fill(&s->session, &params);
     params.expected = s->session.info.is_encoder ? NULL : &s->expected;
-    return serve_slots_init(&s->slots, s->session.model, &params, s->seen.n_slots, err);
+    params.n_checkpoints = (uint32_t)s->settings->n_checkpoints;
+    const struct glinfer_model_info *info = &s->session.info;
+    if (!serve_slots_init(&s->slots, s->session.model, &params, s->seen.n_slots, err)) {
+        return false;
+    }
+    const uint64_t used = info->weights + info->kv_cache + info->scratch;
+    const int64_t mib = s->settings->cache_ram;
+    s->slots.prefixes.limit = mib == SERVE_CACHE_AUTO
+                                  ? serve_prefixes_limit(s->settings->session.mem_budget, used)
+                              : mib < 0 ? UINT64_MAX
+                                        : (uint64_t)mib << 20;
+    return true;
 }
 
 // Loads the models that there are.

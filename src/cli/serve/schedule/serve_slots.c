@@ -20,6 +20,7 @@ bool serve_slots_init(struct serve_slots *slots, struct glinfer_model *model,
     for (uint32_t i = 0; i < n; i++) {
         slots->items[i].session = sessions[i];
     }
+    slots->prefixes.n_adapters = (uint32_t)glinfer_session_adapter_scales(sessions[0], NULL, 0);
     return is_done;
 }
 
@@ -29,6 +30,7 @@ void serve_slots_finish(struct serve_slots *slots)
         glinfer_session_destroy(&slots->items[i].session);
     }
     slots->count = 0;
+    serve_prefixes_finish(&slots->prefixes);
 }
 
 // Returns true if the slot computes with the scales of adapters that a task asks for.
@@ -50,14 +52,33 @@ static bool set_scales(struct serve_slot *slot, const struct serve_task *task,
                                         slot->session, task->adapter_scales, task->n_adapters, err);
 }
 
+// Returns the number of first tokens of a job's prompt that may come from elsewhere: the last token
+// is always processed.
+static size_t count_shared(const struct serve_job *job)
+{
+    return job->task->is_fresh || job->prompt.count == 0 ? 0 : job->prompt.count - 1;
+}
+
+// Returns the number of first tokens of a job's prompt that a slot has.
+static size_t count_match(const struct serve_slot *slot, const struct serve_job *job)
+{
+    return has_scales(slot, job->task)
+               ? glinfer_session_match(slot->session, job->prompt.items, count_shared(job))
+               : 0;
+}
+
+// Returns how many of them need not be computed again.
 static size_t count_held(const struct serve_slot *slot, const struct serve_job *job)
 {
-    if (job->task->is_fresh || job->prompt.count == 0 || !has_scales(slot, job->task)) {
-        return 0;
-    }
-    const size_t n = glinfer_session_match(slot->session, job->prompt.items, job->prompt.count);
-    return n < job->prompt.count ? n : n - 1; // the last token is always processed
+    return glinfer_session_ready(slot->session, count_match(slot, job));
 }
+
+static size_t count_tokens(const struct serve_slot *slot)
+{
+    return glinfer_session_tokens(slot->session, NULL, 0);
+}
+
+enum { FEW_LOST = 64 }; // tokens that a slot may always lose
 
 struct serve_slot *serve_slots_choose(struct serve_slots *slots, const struct serve_job *job)
 {
@@ -78,7 +99,69 @@ struct serve_slot *serve_slots_choose(struct serve_slots *slots, const struct se
             best = slot;
         }
     }
-    return most * 10 >= job->prompt.count && best ? best : oldest;
+    const size_t n_lost = best ? count_tokens(best) - most : 0;
+    const bool goes_on =
+        best && most * 10 >= job->prompt.count && (n_lost <= most || n_lost <= FEW_LOST);
+    return goes_on ? best : oldest;
+}
+
+//-- prefixes --------------------------------------------------------------------------------------
+
+// Returns the idle slot with the most tokens of a job's prompt, at least `least`. NULL: none. Sets
+// *n_match to the most tokens in common with any idle slot, if they are more.
+static struct serve_slot *find_holder(struct serve_slots *slots, const struct serve_slot *but,
+                                      const struct serve_job *job, size_t least, size_t *n_match)
+{
+    struct serve_slot *holder = NULL;
+    for (uint32_t i = 0; i < slots->count; i++) {
+        struct serve_slot *slot = &slots->items[i];
+        const size_t n = slot->job ? 0 : count_match(slot, job);
+        const size_t n_held = slot->job || slot == but ? 0 : count_held(slot, job);
+        *n_match = n > *n_match ? n : *n_match;
+        if (n_held > 0 && n_held >= least) {
+            holder = slot;
+            least = n_held + 1;
+        }
+    }
+    return holder;
+}
+
+// Gives a slot the tokens of a job's prompt that it has itself or that another slot or the prefix
+// cache has, where that spares more than FEWEST tokens. The prefix cache takes the slot's tokens if
+// most of them go. Returns the number of tokens that need not be computed; without memory 0.
+static size_t give_prefix(struct serve_slots *slots, struct serve_slot *slot,
+                          const struct serve_job *job)
+{
+    enum { FEWEST = 16 };
+    const struct serve_task *task = job->task;
+    const bool is_replaced = task->is_embedding || task->has_echo_probs;
+    const size_t own = is_replaced ? 0 : count_held(slot, job), n_tokens = count_tokens(slot);
+    struct serve_found found = {0};
+    struct serve_slot *holder = NULL;
+    size_t n_match = 0;
+    if (!is_replaced) {
+        found = serve_prefixes_find(&slots->prefixes, job->prompt.items, count_shared(job),
+                                    task->adapter_scales);
+        const size_t least = found.n_ready > own ? found.n_ready : own;
+        holder = find_holder(slots, slot, job, least, &n_match);
+    }
+    slot->places = job->places;
+    serve_places_add(&slot->places, n_match > found.n_match ? n_match : found.n_match);
+    const size_t there = holder ? count_held(holder, job) : found.n_ready;
+    const bool is_copied = there >= own + FEWEST;
+    const size_t kept = is_copied ? 0 : own;
+    if (n_tokens > 2 * kept) {
+        serve_prefixes_store(&slots->prefixes, slot->session, is_copied ? found.prefix : NULL);
+    }
+    const bool is_done =
+        !is_copied || (holder ? glinfer_session_copy(slot->session, holder->session, there, NULL)
+                              : set_scales(slot, task, NULL) &&
+                                    serve_prefixes_load(&slots->prefixes, found.prefix,
+                                                        slot->session, there, NULL));
+    if (!is_done) {
+        glinfer_session_reset(slot->session);
+    }
+    return is_copied && is_done ? there : kept;
 }
 
 struct serve_slot *serve_slots_find(struct serve_slots *slots,
@@ -141,6 +224,29 @@ static bool score(struct serve_slot *slot, const struct serve_job *job, struct g
     return is_done;
 }
 
+// Fills checkpoints with the places of a slot's prompt that are worth a batch of their own, counted
+// from the first token that is processed. Returns their number.
+static size_t fill_checkpoints(const struct serve_slot *slot, size_t n_prompt,
+                               uint32_t checkpoints[SERVE_MAX_PLACES])
+{
+    enum { FEWEST = 32 }; // tokens between two checkpoints; reading fewer again costs less
+    size_t n = 0;
+    uint32_t last = slot->n_cached;
+    for (uint32_t i = 0; i < slot->places.n; i++) {
+        const uint32_t at = slot->places.at[i];
+        if (at < slot->n_cached || at >= slot->n_cached + n_prompt) {
+            continue;
+        }
+        if (at >= last + FEWEST) {
+            checkpoints[n++] = at - slot->n_cached;
+            last = at;
+        } else if (n == 0) { // the state is there
+            checkpoints[n++] = 0;
+        }
+    }
+    return n;
+}
+
 // Begins or resumes an answer after the tokens that the slot holds.
 static bool begin(const struct serve_slot *slot, const struct serve_job *job, bool is_resumed,
                   struct glinfer_error *err)
@@ -148,6 +254,9 @@ static bool begin(const struct serve_slot *slot, const struct serve_job *job, bo
     struct glinfer_generate_params params = job->task->params;
     params.prompt = job->prompt.items + slot->n_cached;
     params.n_prompt = job->prompt.count - slot->n_cached;
+    uint32_t checkpoints[SERVE_MAX_PLACES];
+    params.n_checkpoints = fill_checkpoints(slot, params.n_prompt, checkpoints);
+    params.checkpoints = checkpoints;
     params.seed = job->seed;
     params.resume = is_resumed;
     return glinfer_begin(slot->session, &params, err);
@@ -156,11 +265,12 @@ static bool begin(const struct serve_slot *slot, const struct serve_job *job, bo
 bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct serve_job *job,
                       struct glinfer_error *err)
 {
-    if (!set_scales(slot, job->task, err) ||
-        (job->task->has_echo_probs && !score(slot, job, err))) {
+    const bool is_scored = job->task->has_echo_probs;
+    size_t n = give_prefix(slots, slot, job);
+    if (!set_scales(slot, job->task, err) || (is_scored && !score(slot, job, err))) {
         return false;
     }
-    const size_t n = count_held(slot, job);
+    n = is_scored ? count_held(slot, job) : n;
     slot->n_cached = (uint32_t)glinfer_session_rewind(slot->session, n);
     slot->begin = cli_now();
     slot->last_used = ++slots->n_used;

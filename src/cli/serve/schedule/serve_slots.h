@@ -2,6 +2,7 @@
 // GPU uses them.
 #pragma once
 
+#include "cli/serve/schedule/serve_prefixes.h"
 #include "cli/serve/schedule/serve_task.h"
 
 enum { SERVE_MAX_SLOTS = 16 };
@@ -12,7 +13,8 @@ struct serve_slot {
     bool is_broken;                  // its answer waits for the recovery of the device
     uint32_t n_recovered;            // recoveries of this answer
     uint64_t last_used;              // serial number of its last answer
-    uint32_t n_cached;               // tokens of the prompt that it held at the beginning
+    uint32_t n_cached;               // tokens of the prompt that were not computed again
+    struct serve_places places;      // in the prompt, of checkpoints
     double begin;                    // cli_now()
 };
 
@@ -22,22 +24,26 @@ struct serve_slots {
     uint32_t n_running; // slots with an answer, except broken ones
     uint32_t n_broken;
     uint64_t n_used;
+    struct serve_prefixes prefixes;
 };
 
-// Creates n sessions. Fails as glinfer_sessions_create does; call serve_slots_finish in any case.
+// Creates n sessions and an empty prefix cache, whose limit is 0. Fails as glinfer_sessions_create
+// does; call serve_slots_finish in any case.
 bool serve_slots_init(struct serve_slots *slots, struct glinfer_model *model,
                       const struct glinfer_session_params *params, uint32_t n,
                       struct glinfer_error *err);
 void serve_slots_finish(struct serve_slots *slots);
 
 // Returns the slot for an answer: the requested one; else the idle slot that holds most of the
-// prompt, if that is a tenth of it; else the slot that was idle longest. NULL: the answer waits.
+// prompt, if that is a tenth of it and the slot loses few or no more tokens than it keeps; else the
+// slot that was idle longest. NULL: the answer waits.
 struct serve_slot *serve_slots_choose(struct serve_slots *slots, const struct serve_job *job);
 // Returns the slot of a session.
 struct serve_slot *serve_slots_find(struct serve_slots *slots,
                                     const struct glinfer_session *session);
 
-// Begins an answer after the tokens of its prompt that the slot holds. An embedding is computed and
+// Begins an answer after the tokens of its prompt that the slot holds, or gets from another slot or
+// the prefix cache, which takes the slot's own if most are lost. An embedding is computed and
 // sent at once, and the slot stays idle. Fails as glinfer_begin and glinfer_embed do.
 bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct serve_job *job,
                       struct glinfer_error *err);

@@ -5,6 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+void serve_places_add(struct serve_places *places, size_t at)
+{
+    uint32_t i = places->n;
+    while (i > 0 && places->at[i - 1] >= at) {
+        i--;
+    }
+    if (at == 0 || places->n == SERVE_MAX_PLACES || (i < places->n && places->at[i] == at)) {
+        return;
+    }
+    memmove(places->at + i + 1, places->at + i, (places->n - i) * sizeof(places->at[0]));
+    places->at[i] = (uint32_t)at;
+    places->n++;
+}
+
 struct serve_task *serve_task_create(cJSON *body)
 {
     struct serve_task *task = cli_alloc(1, sizeof(*task));

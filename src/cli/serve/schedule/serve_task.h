@@ -11,6 +11,17 @@
 
 struct serve_task;
 
+enum { SERVE_MAX_PLACES = 4 };
+
+// Numbers of tokens of a prompt after which other prompts are likely to differ, ascending.
+struct serve_places {
+    uint32_t at[SERVE_MAX_PLACES];
+    uint32_t n;
+};
+
+// Adds a place, unless it is 0, is there already, or finds no room.
+void serve_places_add(struct serve_places *places, size_t at);
+
 // One answer.
 struct serve_job {
     struct serve_task *task; // borrowed
@@ -18,6 +29,7 @@ struct serve_job {
     uint32_t choice;         // its index in the task
     struct cli_ids prompt;   // all tokens
     const char *text; // of the prompt, borrowed from the body; NULL: the prompt was given as ids
+    struct serve_places places; // in the prompt
     uint64_t seed;
     struct serve_budget budget; // of its thought
     uint32_t n_before;          // its place in the queue that was sent last; UINT32_MAX: not sent
