@@ -147,8 +147,10 @@ static void read_shared(struct serve_request *request)
 
 //-- prompts ---------------------------------------------------------------------------------------
 
-// Adds the answers to one prompt; takes over its ids. text: of the prompt; NULL: unknown.
-static void add_jobs(struct serve_request *request, const char *text, struct cli_ids *ids)
+// Adds the answers to one prompt with its places; takes over its ids. text: of the prompt; NULL:
+// unknown.
+static void add_jobs(struct serve_request *request, const char *text, struct cli_ids *ids,
+                     const struct serve_places *places)
 {
     struct serve_task *task = request->task;
     const uint32_t n_ctx = serve_scheduler_info(request->api->scheduler)->n_ctx;
@@ -167,6 +169,7 @@ static void add_jobs(struct serve_request *request, const char *text, struct cli
         job->seed = request->seed + (uint64_t)i;
         cli_ids_append(&job->prompt, ids->items, ids->count);
         job->text = text;
+        job->places = *places;
     }
     free(ids->items);
     *ids = (struct cli_ids){0};
@@ -176,7 +179,8 @@ static void add_prompt(struct serve_request *request, const cJSON *prompt)
 {
     struct cli_ids ids = {0};
     if (serve_read_prompt(&request->fields, request->tokenizer, prompt, &ids)) {
-        add_jobs(request, cJSON_IsString(prompt) ? prompt->valuestring : NULL, &ids);
+        add_jobs(request, cJSON_IsString(prompt) ? prompt->valuestring : NULL, &ids,
+                 &(const struct serve_places){0});
     } else {
         free(ids.items);
     }
@@ -299,6 +303,8 @@ void serve_chat(const struct serve_api *api, cJSON *body, const struct serve_for
     struct serve_request request;
     struct serve_tools tools = {0};
     struct cli_ids ids = {0};
+    struct serve_places places = {0};
+    const bool has_states = serve_scheduler_info(api->scheduler)->checkpoint > 0;
     serve_add_variables(api, body);
     serve_request_open(&request, api, body, format);
     read_shared(&request);
@@ -307,9 +313,10 @@ void serve_chat(const struct serve_api *api, cJSON *body, const struct serve_for
     const int64_t budget = read_budget(&request, &message);
     serve_tools_read(&request.fields, request.tokenizer, request.task, &tools);
     if (!request.fields.is_wrong &&
-        serve_read_conversation(&request.fields, request.tokenizer, &tools, &ids, NULL)) {
+        serve_read_conversation(&request.fields, request.tokenizer, &tools, &ids, NULL,
+                                has_states ? &places : NULL)) {
         close_thought(&request, budget, &ids);
-        add_jobs(&request, NULL, &ids);
+        add_jobs(&request, NULL, &ids, &places);
     }
     serve_answer_prepare(request.answer);
     for (uint32_t i = 0; i < request.task->n_jobs; i++) {

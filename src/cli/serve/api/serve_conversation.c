@@ -4,6 +4,7 @@
 #include "cli/common/cli_json_read.h"
 #include "cli/common/cli_random.h"
 #include "cli/common/cli_session.h"
+#include "cli/serve/api/serve_encode.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/api/serve_tokens.h"
 #include "cli/serve/calls/serve_styles.h"
@@ -137,83 +138,6 @@ static cJSON *copy_messages(struct serve_fields *fields)
         return NULL;
     }
     return copy;
-}
-
-// Fence around control tokens in messages ("": no fence), the end of the conversation, and where it
-// is written.
-struct ending {
-    char fence[SERVE_FENCE_SIZE];
-    enum glinfer_chat_end end;
-    struct cli_ids *ids;
-    struct cli_bytes *text; // in place of ids; NULL: ids
-};
-
-static bool encode_json(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
-                        const cJSON *messages, const cJSON *tools, const struct ending *ending)
-{
-    struct glinfer_chat_json chat;
-    struct glinfer_error err;
-    const cJSON *own = serve_fields_get(fields, "chat_template_kwargs");
-    char *text = cJSON_PrintUnformatted(messages);
-    char *tool_text = tools ? cJSON_PrintUnformatted(tools) : NULL;
-    char *variables = own ? cJSON_PrintUnformatted(own) : NULL;
-    glinfer_chat_json_init(&chat);
-    chat.messages = text;
-    chat.tools = tool_text;
-    chat.variables = variables;
-    chat.control_fence = ending->fence[0] ? ending->fence : NULL;
-    chat.end = ending->end;
-    const bool is_done = ending->text ? cli_chat_json_text(tokenizer, &chat, ending->text, &err)
-                                      : cli_chat_json_ids(tokenizer, &chat, ending->ids, &err);
-    cJSON_free(text);
-    cJSON_free(tool_text);
-    cJSON_free(variables);
-    return is_done || serve_fields_refuse(fields, 400, "%s", err.message);
-}
-
-// Adds members that some templates need: a description, parameters, and the type of parameters that
-// are one of several strings.
-static void complete_tool(cJSON *tool)
-{
-    cJSON *function = cli_json_get(tool, "function");
-    if (!cli_json_get(function, "description")) {
-        cJSON_AddStringToObject(function, "description", "");
-    }
-    if (!cJSON_IsObject(cli_json_get(function, "parameters"))) {
-        cJSON_DeleteItemFromObjectCaseSensitive(function, "parameters");
-        cJSON *parameters = cJSON_AddObjectToObject(function, "parameters");
-        cJSON_AddStringToObject(parameters, "type", "object");
-        cJSON_AddObjectToObject(parameters, "properties");
-    }
-    cJSON *item;
-    cJSON_ArrayForEach(item, cli_json_get(cli_json_get(function, "parameters"), "properties"))
-    {
-        const cJSON *first = cJSON_GetArrayItem(cli_json_get(item, "enum"), 0);
-        if (cJSON_IsString(first) && !cli_json_get(item, "type")) {
-            cJSON_AddStringToObject(item, "type", "string");
-        }
-    }
-}
-
-// Encodes messages with tools; if the template misses a member of the tools, once more with that.
-static bool encode_with_tools(struct serve_fields *fields,
-                              const struct glinfer_tokenizer *tokenizer, const cJSON *messages,
-                              const cJSON *tools, const struct ending *ending)
-{
-    const struct serve_fields before = *fields;
-    cJSON *tool;
-    if (encode_json(fields, tokenizer, messages, tools, ending) || !tools) {
-        return !fields->is_wrong;
-    }
-    cJSON *own = cJSON_Duplicate(tools, 1);
-    cJSON_ArrayForEach(tool, own)
-    {
-        complete_tool(tool);
-    }
-    *fields = before;
-    const bool is_done = encode_json(fields, tokenizer, messages, own, ending);
-    cJSON_Delete(own);
-    return is_done;
 }
 
 //-- for a template without tools ------------------------------------------------------------------
@@ -470,9 +394,9 @@ static const cJSON *fit_calls(const struct serve_tools *tools, cJSON *messages,
 
 bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_tokenizer *tokenizer,
                              const struct serve_tools *tools, struct cli_ids *ids,
-                             struct cli_bytes *text)
+                             struct cli_bytes *text, struct serve_places *places)
 {
-    struct ending ending = {.ids = ids, .text = text};
+    struct serve_ending ending = {.ids = ids, .text = text};
     struct serve_tools own = *tools; // the list is borrowed
     cJSON *messages = copy_messages(fields);
     if (!messages) {
@@ -487,7 +411,10 @@ bool serve_read_conversation(struct serve_fields *fields, const struct glinfer_t
     ending.end = read_end(fields, messages);
     const cJSON *list = own.style ? fit_calls(&own, messages, ending.fence) : NULL;
     const bool is_done =
-        !fields->is_wrong && encode_with_tools(fields, tokenizer, messages, list, &ending);
+        !fields->is_wrong && serve_encode(fields, tokenizer, messages, list, &ending);
+    if (is_done && places) {
+        serve_encode_places(fields, tokenizer, messages, list, &ending, places);
+    }
     cJSON_Delete(messages);
     return is_done;
 }

@@ -68,7 +68,7 @@ static void write_conversation(const struct serve_api *api, cJSON *body, bool is
     struct serve_task *task = serve_task_create(NULL);
     serve_tools_read(&fields, tokenizer, task, &tools);
     if (fields.is_wrong ||
-        !serve_read_conversation(&fields, tokenizer, &tools, &ids, is_count ? NULL : &text)) {
+        !serve_read_conversation(&fields, tokenizer, &tools, &ids, is_count ? NULL : &text, NULL)) {
         serve_reply_refuse(reply, &fields);
     } else {
         cJSON *json = cJSON_CreateObject();
