@@ -35,6 +35,7 @@ SUBSTITUTES = [
     (r"(glinfer run .*)", r"\1 -n 8"),
     (r"(\./ask .*)", r"\1 8"),
     (r"(\./kiosk/kiosk .*)", r"\1 --seconds 1"),
+    (r"/srv/models", "models"),
     (r"(glinfer serve .*)", r"\1 --port 0"),
     (r"--chunks 20", "--chunks 1"),
 ]
@@ -170,6 +171,8 @@ def prepare(source, folder):
     os.makedirs(f"{folder}/etc/default")
     for name, model in MODELS.items():
         os.symlink(f"{source}/tests/data/models/{model}.gguf", f"{folder}/{name}")
+    os.makedirs(f"{folder}/models")
+    os.symlink(f"{source}/tests/data/models/tiny-chat.gguf", f"{folder}/models/tiny-chat.gguf")
     os.symlink(f"{source}/tests/data/folders/llama", f"{folder}/folder")
     os.symlink(f"{source}/tests/data/peft/tiny-q4_0-16", f"{folder}/adapter")
     files = {"text.txt": "The quick brown fox jumps over the lazy dog. " * 20, "lines.txt": "one\ntwo\n",
