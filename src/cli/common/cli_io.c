@@ -142,29 +142,31 @@ static bool is_repeated(const char *text)
     return is_lately;
 }
 
-void cli_warn(const char *format, ...)
+// Prints a message unless it is a repeated one that may be left out.
+static void print_once(const char *mark, bool may_repeat, const char *format, va_list args)
 {
     char text[2048];
+    vsnprintf(text, sizeof(text), format, args);
+    if (!is_quiet && (may_repeat || !is_repeated(text))) {
+        print_text(mark, text);
+    }
+}
+
+void cli_warn(const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    print_once("glinfer: warning: ", false, format, args);
     va_end(args);
-    if (!is_quiet && !is_repeated(text)) {
-        print_text("glinfer: warning: ", text);
-    }
 }
 
 void cli_note(const char *format, ...)
 {
-    char text[2048];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
     // A server loads models again and again.
-    if (!is_quiet && !(isfinite(repeat_s) && is_repeated(text))) {
-        print_text("glinfer: note: ", text);
-    }
+    print_once("glinfer: note: ", !isfinite(repeat_s), format, args);
+    va_end(args);
 }
 
 void cli_be_quiet(void)
@@ -336,6 +338,23 @@ bool cli_read_all(const char *path, struct cli_bytes *bytes)
     }
     cli_bytes_skip_mark(bytes);
     return true;
+}
+
+void cli_read_value(const char *path, const char *key, char value[CLI_VALUE_SIZE])
+{
+    char line[512];
+    FILE *file = fopen(path, "r");
+    value[0] = '\0';
+    while (file && !value[0] && fgets(line, sizeof(line), file)) {
+        if (strncmp(line, key, strlen(key)) == 0) {
+            const char *begin = line + strlen(key);
+            begin += strspn(begin, " \t:=\"");
+            snprintf(value, CLI_VALUE_SIZE, "%.*s", (int)strcspn(begin, "\"\n"), begin);
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
 }
 
 //-- output ----------------------------------------------------------------------------------------

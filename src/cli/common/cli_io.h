@@ -52,6 +52,10 @@ bool cli_is_too_long(const struct cli_bytes *bytes, const char *name);
 bool cli_read_file(const char *path, size_t most, struct cli_bytes *bytes, char *why, size_t size);
 // Reads a file in the same way, without a byte order mark. Returns false with the reason printed.
 bool cli_read_all(const char *path, struct cli_bytes *bytes);
+#define CLI_VALUE_SIZE 200
+// Reads what follows `key` in the first line of a file that begins with it, or the whole first line
+// with "", as files of /proc and /sys have them. "" if the file or the line is missing.
+void cli_read_value(const char *path, const char *key, char value[CLI_VALUE_SIZE]);
 
 // Writes to standard output and flushes it. Returns false if that fails.
 bool cli_write(const char *data, size_t size);

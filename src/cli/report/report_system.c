@@ -1,5 +1,7 @@
 #include "cli/report/report_system.h"
 
+#include "cli/common/cli_io.h"
+
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -19,31 +21,13 @@ static void add(struct cli_bytes *text, const char *name, const char *value)
     }
 }
 
-// Reads the value of the first line of a file that begins with `key`, or its first line with "".
-static void read_value(const char *path, const char *key, char value[200])
-{
-    char line[512];
-    FILE *file = fopen(path, "r");
-    value[0] = '\0';
-    while (file && !value[0] && fgets(line, sizeof(line), file)) {
-        if (strncmp(line, key, strlen(key)) == 0) {
-            const char *begin = line + strlen(key);
-            begin += strspn(begin, " \t:=\"");
-            snprintf(value, 200, "%.*s", (int)strcspn(begin, "\"\n"), begin);
-        }
-    }
-    if (file) {
-        fclose(file);
-    }
-}
-
 static void add_board(struct cli_bytes *text)
 {
     char model[200], vendor[200], both[401];
-    read_value("/proc/device-tree/model", "", model);
-    read_value("/sys/class/dmi/id/sys_vendor", "", vendor);
+    cli_read_value("/proc/device-tree/model", "", model);
+    cli_read_value("/sys/class/dmi/id/sys_vendor", "", vendor);
     if (!model[0]) {
-        read_value("/sys/class/dmi/id/product_name", "", model);
+        cli_read_value("/sys/class/dmi/id/product_name", "", model);
     }
     snprintf(both, sizeof(both), "%s%s%s", vendor, vendor[0] && model[0] ? " " : "", model);
     add(text, "board", both);
@@ -52,9 +36,9 @@ static void add_board(struct cli_bytes *text)
 static void add_processor(struct cli_bytes *text)
 {
     char model[200], line[256];
-    read_value("/proc/cpuinfo", "model name", model);
+    cli_read_value("/proc/cpuinfo", "model name", model);
     if (!model[0]) {
-        read_value("/proc/cpuinfo", "CPU section", model);
+        cli_read_value("/proc/cpuinfo", "CPU section", model);
     }
     snprintf(line, sizeof(line), "%ld x %s", sysconf(_SC_NPROCESSORS_ONLN), model);
     add(text, "processor", line);
@@ -72,10 +56,10 @@ static void add_drivers(struct cli_bytes *text)
         char path[PATH_MAX], driver[200], kind[200], line[512];
         const char *node = strrchr(found.gl_pathv[i], '/') + 1;
         snprintf(path, sizeof(path), "%s/device/uevent", found.gl_pathv[i]);
-        read_value(path, "DRIVER", driver);
-        read_value(path, "OF_COMPATIBLE_0", kind);
+        cli_read_value(path, "DRIVER", driver);
+        cli_read_value(path, "OF_COMPATIBLE_0", kind);
         if (!kind[0]) {
-            read_value(path, "PCI_ID", kind);
+            cli_read_value(path, "PCI_ID", kind);
         }
         snprintf(line, sizeof(line), "%.20s: driver %s, %s", node, driver, kind);
         add(text, "gpu", line);
@@ -92,13 +76,13 @@ void report_system(struct cli_bytes *text)
                  system.machine);
         add(text, "kernel", value);
     }
-    read_value("/etc/os-release", "PRETTY_NAME", value);
+    cli_read_value("/etc/os-release", "PRETTY_NAME", value);
     add(text, "system", value);
     add_board(text);
     add_processor(text);
-    read_value("/proc/meminfo", "MemTotal", value);
+    cli_read_value("/proc/meminfo", "MemTotal", value);
     add(text, "memory", value);
-    read_value("/proc/meminfo", "CmaTotal", value);
+    cli_read_value("/proc/meminfo", "CmaTotal", value);
     add(text, "cma", value);
     add_drivers(text);
 }

@@ -1,6 +1,7 @@
 #include "cli/serve/schedule/serve_prefixes.h"
 
-#include <stdio.h>
+#include "cli/common/cli_io.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,21 +18,16 @@ struct serve_prefix {
 
 //-- the limit -------------------------------------------------------------------------------------
 
-// Returns the bytes of memory that programs can have without swapping; 0: unknown.
+// Returns the bytes of memory that programs can have without swapping, or those that a container
+// may have in all if they are fewer; 0: unknown.
 static uint64_t read_available(void)
 {
-    static const char name[] = "MemAvailable:";
-    char line[128];
-    uint64_t kib = 0;
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file && kib == 0 && fgets(line, sizeof(line), file)) {
-        const bool is_line = strncmp(line, name, sizeof(name) - 1) == 0;
-        kib = is_line ? strtoull(line + sizeof(name) - 1, NULL, 10) : 0;
-    }
-    if (file) {
-        fclose(file);
-    }
-    return kib << 10;
+    char value[CLI_VALUE_SIZE];
+    cli_read_value("/proc/meminfo", "MemAvailable", value);
+    const uint64_t available = strtoull(value, NULL, 10) << 10;
+    cli_read_value("/sys/fs/cgroup/memory.max", "", value);
+    const uint64_t most = strtoull(value, NULL, 10); // 0 of "max"
+    return most > 0 && most < available ? most : available;
 }
 
 uint64_t serve_prefixes_limit(uint64_t budget, uint64_t used)

@@ -22,8 +22,9 @@ struct serve_found {
     size_t n_match;              // most tokens in common with any prefix
 };
 
-// Returns the default limit in bytes: an eighth of the memory that is available, at most 8 GiB and
-// the rest of a budget; budget 0: unlimited. used: bytes of the budget that the model takes.
+// Returns the default limit in bytes: an eighth of the memory that is available, or of a
+// container's limit, at most 8 GiB and the rest of a budget; budget 0: unlimited. used: bytes of
+// the budget that the model takes.
 uint64_t serve_prefixes_limit(uint64_t budget, uint64_t used);
 void serve_prefixes_finish(struct serve_prefixes *prefixes);
 // Finds the prefix of the most ready tokens among ids[0..n), computed with these scales.
