@@ -95,24 +95,27 @@ static cJSON *ollama_whole(const struct serve_answer *answer)
     return json;
 }
 
+// Returns a line with a part of the text or, if it is not NULL, of the thought.
+static cJSON *part(const struct serve_answer *answer, cJSON *text, cJSON *thought, cJSON *probs)
+{
+    cJSON_Delete(probs);
+    cJSON *json = envelope(answer, false);
+    add_texts(json, answer, text, thought);
+    return json;
+}
+
 static cJSON *ollama_token(struct serve_answer *answer, uint32_t index, const char *text,
                            size_t size, cJSON *probs)
 {
     (void)index;
-    cJSON_Delete(probs);
-    cJSON *json = envelope(answer, false);
-    add_texts(json, answer, cli_json_text(text, size), NULL);
-    return json;
+    return part(answer, cli_json_text(text, size), NULL, probs);
 }
 
 static cJSON *ollama_thought(struct serve_answer *answer, uint32_t index, const char *text,
                              size_t size, cJSON *probs)
 {
     (void)index;
-    cJSON_Delete(probs);
-    cJSON *json = envelope(answer, false);
-    add_texts(json, answer, cJSON_CreateString(""), cli_json_text(text, size));
-    return json;
+    return part(answer, cJSON_CreateString(""), cli_json_text(text, size), probs);
 }
 
 // Sends nothing: the calls come whole, before the last line.
