@@ -75,43 +75,37 @@ void gi_expert_record_layer(struct gi_graph *graph, uint32_t layer)
     gi_graph_experts_block(graph, layer);
 }
 
-static void head_norm_attention(struct gi_graph *graph, uint32_t layer)
+// is_before_norm: q and k are rotated before their norms.
+static void head_norm_attention(struct gi_graph *graph, uint32_t layer, bool is_before_norm)
 {
-    gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &graph->rope);
+    struct gi_rope rope = graph->rope;
+    rope.is_before_norm = is_before_norm;
+    gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &rope);
     gi_graph_attention(graph, layer);
     gi_graph_attn_out(graph, layer);
 }
 
 void gi_head_norm_record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    head_norm_attention(graph, layer);
+    head_norm_attention(graph, layer, false);
     gi_graph_ffn_block(graph, layer);
 }
 
 void gi_head_norm_expert_record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    head_norm_attention(graph, layer);
+    head_norm_attention(graph, layer, false);
     gi_graph_experts_block(graph, layer);
-}
-
-static void turned_norm_attention(struct gi_graph *graph, uint32_t layer)
-{
-    struct gi_rope rope = graph->rope;
-    rope.is_before_norm = true;
-    gi_graph_qkv_norm(graph, layer, GI_NORM_ATTN, &rope);
-    gi_graph_attention(graph, layer);
-    gi_graph_attn_out(graph, layer);
 }
 
 void gi_turned_norm_record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    turned_norm_attention(graph, layer);
+    head_norm_attention(graph, layer, true);
     gi_graph_ffn_block(graph, layer);
 }
 
 void gi_turned_norm_expert_record_layer(struct gi_graph *graph, uint32_t layer)
 {
-    turned_norm_attention(graph, layer);
+    head_norm_attention(graph, layer, true);
     gi_graph_experts_block(graph, layer);
 }
 

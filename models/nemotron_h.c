@@ -1,6 +1,6 @@
 // Nemotron-H: layers of one block each, in any order: Mamba-2, attention without rotations, or a
-// network without a gate whose activation is the square of a ReLU. A file marks the first by heads
-// of k and v and a width of the network that are 0, the last by a width.
+// network without a gate whose activation is the square of a ReLU. A layer with a width of the
+// network is a network; of the others, those without heads of k and v are Mamba-2.
 #include "models/mamba2.h"
 
 static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

@@ -30,7 +30,7 @@ struct gi_model_family {
     // Layers that store a state in place of keys and values, and of two towers the layers that
     // connect them (gi_layer_is_other). NULL: all layers must have heads of q, k and v.
     const struct gi_layer_tables *others;
-    const struct gi_layer_tables *networks; // layers of GI_LAYER_NETWORK; NULL: there are none
+    const struct gi_layer_tables *networks; // layers of GI_LAYER_NETWORK; may be NULL
     // The family of a mixture's layers that have no experts, such as the n_leading first; this
     // family's norms must include its norms. NULL: all layers must have experts.
     const struct gi_model_family *leading;
