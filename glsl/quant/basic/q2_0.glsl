@@ -1,11 +1,6 @@
 // Q2_0: weight = d * (quant - 1), quants of two bits. A quad a row and two blocks: the pairs of bits
 // of both. Scale word: f16 d of two such groups, the even one low.
-struct QuantBlock {
-    uvec2 pairs;
-    float d;
-};
-
-#include "quant/fields.glsl"
+#include "quant/basic/two_bits.glsl"
 
 QuantBlock load_at(uint index, uint aux_index, uint block)
 {
@@ -21,21 +16,6 @@ QuantBlock quant_load(uint tile, uint block, uint n_block, uint row)
 {
     return load_at(quant_index(tile, block / 2u, n_block / 2u, 1u, row),
                    quant_index(tile, block / 4u, (n_block + 3u) / 4u, 1u, row), block);
-}
-
-vec4 quant_fields(QuantBlock w, int k)
-{
-    return fields_to_float(mask_fields(pairs_at(w.pairs, k, 0), 3u));
-}
-
-float quant_dot(QuantBlock w, vec4 x[8], vec2 sum)
-{
-    return w.d * (fields_dot(w, x) - (sum.x + sum.y));
-}
-
-vec4 quant_quad(QuantBlock w, int k)
-{
-    return fields_quad(w, vec2(w.d), vec2(-w.d), k);
 }
 
 #if DOT
