@@ -93,8 +93,10 @@ def lists_and_loads_on_demand():
 def refuses_in_a_sentence():
     with Router(["a", "b"], "--no-models-autoload") as server:
         shutil.copy(os.path.dirname(MODEL) + "/tiny-whisper_f16.bin", server.models)
+        open(server.models + "/c.gguf", "w", encoding="utf-8").close()  # is left out, with a warning
         server.get("/models?reload=1")
         for path, body, status, part in [
+                ("/completion", {"model": "c", "prompt": "a"}, 404, "unknown model c"),
                 ("/v1/chat/completions", {"messages": HI}, 400, 'missing "model"'), ("/completion", {"model": "x", "prompt": "a"}, 404, "unknown model x"),
                 ("/completion", "{", 400, "invalid JSON"), ("/completion?model=a", "[]", 400, "a is not loaded"),
                 ("/lora-adapters", "[]", 400, 'missing "model"'), ("/models/load", {}, 400, 'missing "model"'),

@@ -237,7 +237,7 @@ static bool inspect(struct catalog *catalog, struct serve_model *model)
     if (model->path && !serve_model_inspect(model, &err)) {
         model->info = (struct glinfer_model_info){0};
         if (!is_asked) {
-            cli_warn("%s is not served: %s", model->path, err.message);
+            cli_warn("the model %s is not served: %s", model->name, err.message);
             return false;
         }
     }
