@@ -38,7 +38,8 @@
 //                  leaves the residual or its norm; ssq (in vec4) are its n_ssq sums. Not with
 //                  PIPELINED.
 //   ADAPTER_RANK n Low-rank adapters: gemv/gemv_adapter.glsl. gemv_prepare adds gemv_adapter to the
-//                  bias. ADAPTER_AT is their place in the source.
+//                  bias if ADAPTER_IS_BIAS; with PIPELINED the slices add their shares to the dot
+//                  products instead. ADAPTER_AT is their place in the source.
 //   TEXELS 1       Source and weights are read through buffer textures, on llvmpipe three times as
 //                  fast: it turns a load from a storage block inside a loop into a loop over lanes.
 // Reads a row's blocks once, and x once for the rows that an invocation owns.
@@ -87,9 +88,6 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #ifndef ADAPTER_RANK
 #define ADAPTER_RANK 0
 #endif
-#if ADAPTER_RANK
-#include "gemv/gemv_adapter.glsl"
-#endif
 #ifndef SUBGROUP
 #define SUBGROUP 0
 #endif
@@ -99,6 +97,10 @@ void gemv_finish(uint pair, uint row, vec2 y);
 #endif
 #ifndef PIPELINED
 #define PIPELINED 0
+#endif
+#define ADAPTER_IS_BIAS (ADAPTER_RANK > 0 && !PIPELINED)
+#if ADAPTER_RANK
+#include "gemv/gemv_adapter.glsl"
 #endif
 #ifndef X_QUADS
 #define X_QUADS 0

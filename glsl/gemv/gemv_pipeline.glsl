@@ -63,7 +63,15 @@ vec2 gemv_read_x(uint block, out vec4 x[8])
 }
 #else
 #define gemv_copy_x(lane)
-#define gemv_read_x(block, x) gemv_load(block, x)
+
+#define WRONG_QUAD(k) | GEMV_WRONG(x[k], uvec4(grid_care))
+
+vec2 gemv_read_x(uint block, out vec4 x[8])
+{
+    vec2 sums = gemv_load(block, x);
+    GEMV_CONSUME_WHILE(0u EACH_QUAD(WRONG_QUAD), sums = gemv_load(block, x);)
+    return sums;
+}
 #endif
 
 // A block of x as dot products want it: in pairs of halves, or as it is.
@@ -138,11 +146,75 @@ void gemv_prefetch_aux(uint first)
 // Loads the first weights of a turn.
 void gemv_prefetch_weights(uint first);
 
+//-- adapters --------------------------------------------------------------------------------------
+
+// A slice multiplies fours of columns of B, N_SLICE apart, and adds that to its dot products. The
+// entry before, which computes t = A x, may work beside this one: t is consumed after the products,
+// by the tag of what this entry publishes.
+#if ADAPTER_RANK
+#define N_COLUMNS uint(ADAPTER_RANK / 4) // fours
+
+// For the invocation's row of both tiles: the place of the four values of t, without the slice's
+// offset, and four columns.
+struct GemvColumns {
+    uvec2 t, a, b;
+};
+
+GemvColumns gemv_columns;
+
+GemvColumns gemv_load_columns(uint first, uint i)
+{
+    uint row = gl_LocalInvocationIndex % 8u;
+    uvec2 tiles = gemv_some_tiles(first);
+    uint a = gemv_adapter_at(tiles.x, row), b = gemv_adapter_at(tiles.y, row);
+    i = min(i, N_COLUMNS - 1u);
+    return GemvColumns(ADAPTER_T + uvec2(aux_at(a), aux_at(b)), gemv_adapter_columns(a, i),
+                       gemv_adapter_columns(b, i));
+}
+
+void gemv_prefetch_columns(uint first)
+{
+    gemv_columns = gemv_load_columns(first, gemv_slice());
+}
+
+#ifdef STAGE
+#define WRONG_T(t) grid_wrong(grid_tag, t, uvec4(grid_beside))
+#define CONSUME_T(reload) GRID_CONSUME_WHILE((WRONG_T(a) | WRONG_T(b)) != 0u, reload)
+#else
+#define CONSUME_T(reload)
+#endif
+
+vec2 gemv_columns_dots(uint i, GemvColumns w)
+{
+    vec4 a = gemv_source(w.t.x + i), b = gemv_source(w.t.y + i);
+    vec4 scale = gemv_source(uint(ADAPTER_AT) + i);
+    CONSUME_T(a = gemv_source(w.t.x + i); b = gemv_source(w.t.y + i);)
+    return vec2(gemv_adapter_dot(w.a, scale * a), gemv_adapter_dot(w.b, scale * b));
+}
+
+// Returns the slice's share of the term for the turn whose columns were loaded last.
+vec2 gemv_adapter_dots(uint first)
+{
+    vec2 y = vec2(0.0);
+    uint i = gemv_slice();
+    if (i < N_COLUMNS) {
+        y = gemv_columns_dots(i, gemv_columns);
+    }
+    for (i += uint(N_SLICE); i < N_COLUMNS; i += uint(N_SLICE)) {
+        y += gemv_columns_dots(i, gemv_load_columns(first, i));
+    }
+    return y;
+}
+#else
+#define gemv_prefetch_columns(first)
+#endif
+
 // In registers alone: the stage before may still be at its shared memory.
 void prefetch()
 {
     uint first = gl_WorkGroupID.x * gemv_turns() * uint(PAIRS);
     gemv_prefetch_weights(first);
+    gemv_prefetch_columns(first);
     gemv_prefetch_aux(first);
 }
 
@@ -463,7 +535,13 @@ void gemv_run()
 #else
         vec2 y = gemv_turn(first, i == 0u, is_last);
 #endif
+#if ADAPTER_RANK
+        y += gemv_adapter_dots(first);
+#endif
         first += uint(PAIRS);
+        if (!is_last) {
+            gemv_prefetch_columns(first);
+        }
 #if BATCH > 1
         gemv_set = i % uint(BATCH);
 #endif

@@ -27,7 +27,7 @@ const vec2 bias = vec2(0.0);
 
 void gemv_prepare(uint pair, uint row)
 {
-#if ADAPTER_RANK
+#if ADAPTER_IS_BIAS
     bias += gemv_adapter(pair, row);
 #endif
 }

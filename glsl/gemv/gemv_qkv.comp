@@ -43,7 +43,7 @@ void gemv_fetch(uint pair, uint row)
 
 void gemv_prepare(uint pair, uint row)
 {
-#if ADAPTER_RANK
+#if ADAPTER_IS_BIAS
     bias += gemv_adapter(pair, row);
 #endif
     uint own = params.pair_begin + pair * 8u + row; // k begins at a tile

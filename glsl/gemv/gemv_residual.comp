@@ -54,7 +54,7 @@ void gemv_fetch(uint pair, uint row)
 
 void gemv_prepare(uint pair, uint row)
 {
-#if ADAPTER_RANK
+#if ADAPTER_IS_BIAS
     bias += gemv_adapter(pair, row);
 #endif
     row += pair * 16u;

@@ -11,6 +11,8 @@
 // before. That saves the fence, the way of an atomic, and one to memory and back. In the first step
 // of a dispatch, when what is in memory may have any tag, such an edge is a barrier, unless the
 // dispatch goes on where the last one stopped.
+//
+// An entry may work beside the next one (grid_leave, grid_join).
 #define CONTROL_ARRIVED 0u // groups, over all barriers since the buffer was zeroed
 #define CONTROL_BEGIN 64u  // of that at the end of the last dispatch
 #define CONTROL_TURN 65u   // edges by then, but for a multiple of GRID_N_TAG: they are never too many to count
@@ -33,6 +35,7 @@ uint grid_turn = 0u;          // edges so far, the same in all groups
 uint grid_tag = 0u;           // of what is published now
 uint grid_expected = 0u;      // of what is consumed now
 uint grid_care = 0u;          // TAG_BITS, or 0 after a barrier: all is there, tagged or not
+uint grid_beside = 0u;        // the same of what the entry beside publishes, which has grid_tag
 // All that will be consumed has tags: from the second step of a dispatch on, or the first of one that
 // goes on.
 bool grid_is_settled = false;
@@ -70,6 +73,7 @@ void grid_turn_over(uint care)
 {
     grid_expected = grid_tag;
     grid_care = care;
+    grid_beside = 0u;
     grid_turn++;
     grid_tag = grid_turn % GRID_N_TAG;
 }
@@ -92,16 +96,21 @@ bool grid_start()
     return is_sound;
 }
 
-// All of the group has done its part. What is done between this and grid_wait nobody waits for.
-void grid_arrive()
+void grid_count_in()
 {
-    grid_turn_over(0u);
     grid_goal += gl_NumWorkGroups.x;
     barrier();
     if (gl_LocalInvocationIndex == 0u) {
         memoryBarrierBuffer();
         atomicAdd(control[CONTROL_ARRIVED], 1u);
     }
+}
+
+// All of the group has done its part. What is done between this and grid_wait nobody waits for.
+void grid_arrive()
+{
+    grid_turn_over(0u);
+    grid_count_in();
 }
 
 // False, in all invocations of the group alike, if groups are missing: the group must leave.
@@ -140,6 +149,26 @@ void grid_release()
 bool grid_acquire()
 {
     if (grid_is_settled) {
+        barrier(); // shared memory is the next stage's from here on
+        return true;
+    }
+    return grid_wait();
+}
+
+// The two halves of the way from an entry to the one that it works beside: both read what the same
+// edge brought, and the second consumes what the first publishes by the tag of now, which is also
+// that of its own results. So there is no edge, but a barrier until tags are settled.
+void grid_leave()
+{
+    if (!grid_is_settled) {
+        grid_count_in();
+    }
+}
+
+bool grid_join()
+{
+    if (grid_is_settled) {
+        grid_beside = TAG_BITS;
         barrier(); // shared memory is the next stage's from here on
         return true;
     }

@@ -52,6 +52,17 @@ bool stage_is_whole()
         }                                                                                            \
     }
 
+// The same of an entry that works beside the next one: it has few groups, and takes those that are
+// least likely to have work in others. Groups without work prefetch nothing.
+#define STAGE_GROUPS_BESIDE(run, prefetch)                                                           \
+    uint n = stage_n_groups.x * stage_n_groups.y * stage_n_groups.z;                                 \
+    for (uint i = gl_NumWorkGroups.x - 1u - gl_WorkGroupID.x; i < n; i += gl_NumWorkGroups.x) {      \
+        place_group(i);                                                                              \
+        prefetch;                                                                                    \
+        run;                                                                                         \
+        barrier();                                                                                   \
+    }
+
 #define ENTRY_QUADS 3u
 #define ENTRY_BARRIER 0x100u
 

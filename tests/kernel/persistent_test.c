@@ -328,6 +328,64 @@ TEST(groups_that_may_be_far_ahead_have_a_barrier)
     gi_buffer_finish(&end, f->gpu);
 }
 
+// Twice three entries: half 0 to half 1, that to a quarter of `aside`, and half 1 back, after
+// aside. The entry between the others reads half 1, or half 0 if it is odd.
+static struct gi_dispatch_table *record_beside(struct test *f, const struct gi_buffer *aside,
+                                               bool works_beside, bool is_odd)
+{
+    static const char *const labels[] = {"there", "aside", "back"};
+    const struct gi_dispatch_table_params params = {
+        .state = {f->state, 0, sizeof(struct gi_step_state)}};
+    const uint64_t half = N * sizeof(uint32_t);
+    const struct gi_range halves[] = {{f->data, 0, half}, {f->data, half, half}};
+    const struct gi_range quarter = {aside, 0, half / 4};
+    const uint32_t block[4] = {1, 3};
+    struct gi_dispatch_table *table =
+        gi_dispatch_table_create(f->gpu, f->programs, &params, &f->err);
+    check(table != NULL, &f->err);
+    for (uint32_t i = 0; i < 6; i++) {
+        const bool is_aside = i % 3 == 1;
+        const struct gi_dispatch dispatch = {
+            .label = labels[i % 3],
+            .program = f->told,
+            .bindings = {is_aside ? quarter : halves[i % 3 == 0],
+                         halves[is_aside && is_odd ? 0 : i % 3 > 0],
+                         {0},
+                         i % 3 == 2 ? quarter : (struct gi_range){0}},
+            .writes = 1,
+            .wg_size = GROUP_SIZE,
+            .publishes = GI_PUBLISH_ALL,
+            .consumes = true,
+            .works_beside = is_aside && works_beside,
+            .params = block,
+            .params_size = sizeof(block),
+            .grid = {.size = {is_aside ? N_GROUP / 4 : N_GROUP, 1, 1}},
+        };
+        gi_dispatch_table_record(table, &dispatch);
+    }
+    return table;
+}
+
+// An entry of few groups works beside the next one if both read the same.
+TEST(an_entry_works_beside_one_that_reads_the_same)
+{
+    struct test *f = *state;
+    static uint32_t expected[2 * N];
+    struct gi_buffer aside;
+    check(gi_buffer_init(&aside, f->gpu, N, "aside", &f->err), &f->err);
+    for (uint32_t i = 0; i < 4; i++) {
+        const bool works_beside = i % 2 > 0, is_odd = i / 2 > 0;
+        uint32_t capability;
+        replay_table(f, record_beside(f, &aside, works_beside, is_odd), N_STEP, expected);
+        struct gi_persistent *persistent =
+            make(f, record_beside(f, &aside, works_beside, is_odd), 1, MAX_SPINS);
+        const char *text = gi_persistent_text(persistent, &capability);
+        assert_int_equal(strstr(text, "grid_join()") != NULL, works_beside && !is_odd);
+        expect_steps(f, persistent, N_STEP, 3, expected);
+    }
+    gi_buffer_finish(&aside, f->gpu);
+}
+
 TEST(a_dispatch_ends_when_done)
 {
     struct test *f = *state;

@@ -83,7 +83,8 @@ struct gi_dispatch {
     uint32_t wg_size; // invocations of a group; 0: not said
     struct gi_owners owners;
     enum gi_publish publishes;
-    bool consumes;    // consumes the values that the previous entry publishes, in its binding 1
+    bool consumes;     // consumes the values that the previous entry publishes, in its binding 1
+    bool works_beside; // reads what the next entry reads; the next consumes its values, too
     uint32_t n_split; // groups that work out one result together and publish to each other; 0: none
     uint64_t runtime_params; // bit i: word i of params depends on the context or is not constant
     uint32_t runtime_begins; // bit i: where binding i begins depends on the context or slot

@@ -121,7 +121,10 @@ void gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
         .source = stream->norm / 4,
         NORM_PARAMS(stream),
     };
-    record_plain(recorder, label, weight, stream->range, true, stream->has_sums, stream, params, y);
+    // A pipelined product adds the term of its adapters before it multiplies by 1 / rms.
+    const bool has_norm = !weight->adapts || !gi_gemv_is_pipelined(recorder);
+    record_plain(recorder, label, weight, stream->range, has_norm, stream->has_sums, stream, params,
+                 y);
 }
 
 void gi_op_gemv_stream(struct gi_recorder *recorder, const char *label,

@@ -92,7 +92,8 @@ static void add_pipelined(struct gi_gemv_part *part, const struct gi_weight *wei
     if (!is_half && part->n_block <= MAX_SHARED_BLOCKS) {
         gi_key_define(&part->key, "N_BLOCK", part->n_block);
     }
-    if (is_half || part->n_block <= MAX_SHARED_BLOCKS) {
+    part->works_beside = weight->adapts;
+    if (is_half || part->n_block <= MAX_SHARED_BLOCKS || part->works_beside) {
         part->consumes = weight->n_cols % GI_QUANT_BLOCK == 0;
         gi_key_define(&part->key, "CONSUMES", part->consumes);
     }
@@ -265,6 +266,7 @@ void gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder
         (struct gi_owners){part->weight->row_begin, 16 * part->n_pair, 16 * part->shape.pairs};
     dispatch->publishes = part->publishes;
     dispatch->consumes = part->consumes;
+    dispatch->works_beside = part->works_beside;
     // A bound of loops over all of a matrix is better not known to a compiler.
     dispatch->runtime_params |= GI_PARAM_BIT(struct gi_gemv_plain_params, n_pair);
     dispatch->site = part->site;

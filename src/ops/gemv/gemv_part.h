@@ -23,7 +23,7 @@ struct gi_gemv_part {
     struct gi_gemv_shape shape;
     uint32_t n_block, n_pair;
     enum gi_publish publishes;
-    bool consumes;
+    bool consumes, works_beside;
     uint32_t site; // the tuner's number of it
     double share;  // of the weights that one token reads, for experts; 0: all
     struct gi_program_key key;

@@ -56,6 +56,7 @@ struct gi_weight {
     bool is_ungated; // a network's first matrix with rows of up only, in plain or experts' order
     const struct gi_weight *adapter; // matrices A of all adapters; borrowed; NULL: no adapters
     uint32_t adapter_rank;           // sum of the ranks of all adapters: a multiple of 4
+    bool adapts;                     // is the matrices A of another weight
     uint32_t n_parts;
     struct gi_weight_part parts[GI_MAX_PARTS];
 };

@@ -45,6 +45,7 @@ struct gi_persistent_maker {
     uint32_t n_stages;
     uint8_t *stage_of; // of each entry
     bool *is_consumed; // of each entry: consumes all that the previous one publishes; no barrier
+    bool *is_joined;   // of each entry: the previous one works beside it; no edge
     struct gi_persistent_view views[GI_PERSISTENT_MAX_VIEWS];
     uint32_t n_views;
     uint32_t next_binding;
@@ -78,8 +79,8 @@ bool gi_persistent_bind(struct gi_persistent_maker *m, const struct gi_range *ra
 
 // Writes shared memory, and every stage: run<suffix>(), PREFETCH<suffix>() and what they need.
 bool gi_persistent_write_stages(struct gi_persistent_maker *m);
-// Sets is_consumed. An entry whose groups were idle for many edges keeps its barrier: they could
-// consume values that others left there long ago.
+// Sets is_consumed and is_joined. An entry whose groups were idle for many edges keeps its barrier:
+// they could consume values that others left there long ago.
 void gi_persistent_find_consumed(struct gi_persistent_maker *m);
 // Returns the number of tags that distinguish published values from all older ones; 0: impossible.
 uint32_t gi_persistent_choose_tags(const struct gi_persistent_maker *m);

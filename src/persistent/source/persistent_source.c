@@ -376,7 +376,8 @@ static bool make(struct gi_persistent_maker *m)
     m->out = open_memstream(&m->source->text, &m->out_size);
     m->stage_of = calloc(m->n_entries + 1, 1);
     m->is_consumed = calloc(m->n_entries + 1, sizeof(bool));
-    if (!m->out || !m->stage_of || !m->is_consumed) {
+    m->is_joined = calloc(m->n_entries + 1, sizeof(bool));
+    if (!m->out || !m->stage_of || !m->is_consumed || !m->is_joined) {
         return gi_error_no_memory(m->err, m->n_entries, "a persistent table");
     }
     return find_stages(m) && find_views(m) && gi_persistent_bind(m, state) && bind_views(m) &&
@@ -411,6 +412,7 @@ bool gi_persistent_source_init(struct gi_persistent_source *source, const struct
     }
     free(m->stage_of);
     free(m->is_consumed);
+    free(m->is_joined);
     free(m);
     if (!ok) {
         gi_persistent_source_finish(source);

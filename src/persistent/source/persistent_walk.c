@@ -30,6 +30,23 @@ static void write_grid(const struct gi_persistent_maker *m, uint32_t index)
     }
 }
 
+// Returns true if each entry of a stage works beside the next one.
+static bool is_beside(const struct gi_persistent_maker *m, uint32_t stage)
+{
+    bool is = true;
+    for (uint32_t entry = 0; is && entry < m->n_entries; entry++) {
+        is = m->stage_of[entry] != stage || m->is_joined[entry + 1];
+    }
+    return is;
+}
+
+static void write_calls_beside(const struct gi_persistent_maker *m, uint32_t index)
+{
+    fprintf(m->out, "void begin_s%u()\n{\n}\nvoid all_s%u()\n{\n", index, index);
+    write_grid(m, index);
+    fprintf(m->out, "    STAGE_GROUPS_BESIDE(run_s%u(), PREFETCH_s%u())\n}\n", index, index);
+}
+
 // begin<suffix>() is what can be done of an entry before its barrier, all<suffix>()
 // the rest.
 static void write_calls(const struct gi_persistent_maker *m, uint32_t index)
@@ -52,9 +69,16 @@ static const struct gi_dispatch *entry_at(const struct gi_persistent_maker *m, u
     return gi_dispatch_table_at(m->table, entry);
 }
 
+// Returns true if an entry needs what entries since the last barrier write.
 static bool has_barrier(const struct gi_persistent_maker *m, uint32_t entry)
 {
     return gi_dispatch_table_barrier(m->table, entry) != 0;
+}
+
+// Returns true if a new tag precedes an entry.
+static bool has_edge(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    return has_barrier(m, entry) && !m->is_joined[entry];
 }
 
 static const struct gi_range *range_of(const struct gi_persistent_maker *m, uint32_t entry,
@@ -80,7 +104,7 @@ static bool has_same_owners(const struct gi_persistent_maker *m, uint32_t a, uin
 // Returns true if a barrier precedes an entry; valid before the entry that is being walked.
 static bool waits(const struct gi_persistent_maker *m, uint32_t entry)
 {
-    return has_barrier(m, entry) && !m->is_consumed[entry];
+    return has_edge(m, entry) && !m->is_consumed[entry];
 }
 
 // Groups that work for an entry; UINT32_MAX if they vary.
@@ -91,12 +115,16 @@ static uint32_t count_groups(const struct gi_persistent_maker *m, uint32_t entry
 }
 
 // Returns true if all groups that work for an entry have consumed something for an earlier one.
-// Where keys have ranges those of one range alone may do so.
+// Where keys have ranges those of one range alone may do so. An entry that works beside another
+// takes the last groups, others take the first.
 static bool have_consumed(const struct gi_persistent_maker *m, uint32_t earlier, uint32_t entry)
 {
     const bool is_whole =
         entry_at(m, earlier)->n_split == 0 || m->stage_of[earlier] == m->stage_of[entry];
-    return m->is_consumed[earlier] && is_whole && count_groups(m, earlier) != UINT32_MAX &&
+    const bool has_same_end =
+        entry_at(m, earlier)->works_beside == entry_at(m, entry)->works_beside;
+    return m->is_consumed[earlier] && is_whole && has_same_end &&
+           count_groups(m, earlier) != UINT32_MAX &&
            count_groups(m, earlier) >= count_groups(m, entry);
 }
 
@@ -106,7 +134,7 @@ static uint32_t count_lead(const struct gi_persistent_maker *m, uint32_t entry)
 {
     uint32_t n = 0;
     for (uint32_t i = entry; i-- > 0;) {
-        n += has_barrier(m, i + 1);
+        n += has_edge(m, i + 1);
         if (waits(m, i) || have_consumed(m, i, entry)) {
             break;
         }
@@ -140,10 +168,26 @@ static bool can_consume(const struct gi_persistent_maker *m, uint32_t entry)
            owns_what_it_adds_to(m, entry) && count_lead(m, entry) <= MAX_LEAD;
 }
 
+// Returns true if an entry needs no barrier after the one before it, which works beside it: what
+// that reads in its binding 1 the entry reads in its own, and what that publishes it consumes.
+static bool can_join(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    if (entry < 2 || !has_barrier(m, entry) || !entry_at(m, entry - 1)->works_beside ||
+        entry_at(m, entry - 1)->publishes != GI_PUBLISH_ALL) {
+        return false;
+    }
+    const bool has_same_x = is_same_range(range_of(m, entry - 1, 1), range_of(m, entry, 1)) &&
+                            entry_at(m, entry)->consumes && owns_what_it_adds_to(m, entry) &&
+                            count_lead(m, entry) <= MAX_LEAD;
+    return waits(m, entry - 1) || (m->is_consumed[entry - 1] && has_same_x);
+}
+
 void gi_persistent_find_consumed(struct gi_persistent_maker *m)
 {
     for (uint32_t entry = 0; entry < m->n_entries; entry++) {
-        m->is_consumed[entry] = can_consume(m, entry);
+        m->is_joined[entry] = can_join(m, entry);
+        m->is_consumed[entry] =
+            m->is_joined[entry] ? m->is_consumed[entry - 1] : can_consume(m, entry);
     }
 }
 
@@ -159,7 +203,7 @@ static uint32_t count_edges(const struct gi_persistent_maker *m, uint32_t entry,
     }
     do {
         i = (i + 1) % m->n_entries;
-        n += i == 0 || has_barrier(m, i);
+        n += i == 0 || has_edge(m, i);
     } while (i != entry);
     return n;
 }
@@ -178,7 +222,9 @@ static bool is_unambiguous(const struct gi_persistent_maker *m, uint32_t entry, 
         if (n_edge % n_tag == 0) {
             return false;
         }
-        if (entry_at(m, (entry + count - back) % count)->publishes == GI_PUBLISH_ALL &&
+        const uint32_t writer = (entry + count - back) % count;
+        if (entry_at(m, writer)->publishes == GI_PUBLISH_ALL &&
+            range_of(m, writer, 0)->size >= range_of(m, entry, 0)->size &&
             (n_edge >= n_lead || n_lead > MAX_LEAD)) {
             return true;
         }
@@ -228,7 +274,8 @@ struct period {
 
 static bool is_same_edge(const struct gi_persistent_maker *m, uint32_t a, uint32_t b)
 {
-    return has_barrier(m, a) == has_barrier(m, b) && m->is_consumed[a] == m->is_consumed[b];
+    return has_barrier(m, a) == has_barrier(m, b) && m->is_consumed[a] == m->is_consumed[b] &&
+           m->is_joined[a] == m->is_joined[b];
 }
 
 // The period that leaves fewest entries to be written.
@@ -257,15 +304,20 @@ static struct period find_period(const struct gi_persistent_maker *m)
 // Writes the beginning of an entry, between the two halves of the barrier before it.
 static void write_next(const struct gi_persistent_maker *m, uint32_t entry)
 {
-    const bool is_consumed = m->n_tag > 0 && m->is_consumed[entry];
+    static const char *const halves[][2] = {{"grid_arrive", "grid_wait"},
+                                            {"grid_release", "grid_acquire"},
+                                            {"grid_leave", "grid_join"}};
+    const char *const *half = halves[m->n_tag == 0           ? 0
+                                     : m->is_joined[entry]   ? 2
+                                     : m->is_consumed[entry] ? 1
+                                                             : 0];
     fputs("    open_entry(++entry);\n", m->out);
     if (has_barrier(m, entry)) {
-        fprintf(m->out, "    %s();\n", is_consumed ? "grid_release" : "grid_arrive");
+        fprintf(m->out, "    %s();\n", half[0]);
     }
     fprintf(m->out, "    begin_s%u();\n", m->stage_of[entry]);
     if (has_barrier(m, entry)) {
-        fprintf(m->out, "    if (!%s()) {\n        return false;\n    }\n",
-                is_consumed ? "grid_acquire" : "grid_wait");
+        fprintf(m->out, "    if (!%s()) {\n        return false;\n    }\n", half[1]);
     }
 }
 
@@ -321,7 +373,11 @@ static void write_switched_walk(const struct gi_persistent_maker *m)
 void gi_persistent_write_walk(const struct gi_persistent_maker *m)
 {
     for (uint32_t i = 0; i < m->n_stages; i++) {
-        write_calls(m, i);
+        if (is_beside(m, i)) {
+            write_calls_beside(m, i);
+        } else {
+            write_calls(m, i);
+        }
     }
     const struct period period = find_period(m);
     const uint32_t n_written = m->n_entries - period.size * (period.n_times - 1);

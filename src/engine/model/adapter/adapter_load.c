@@ -20,6 +20,7 @@ void gi_adapter_link(const struct gi_model_plan *plan, struct gi_weight *weights
         const struct gi_plan_weight *base = plan->weights[i].adapts;
         if (base) {
             weights[base - plan->weights].adapter = &weights[i];
+            weights[i].adapts = true;
         }
     }
 }
