@@ -103,21 +103,28 @@ static bool prepare(struct bench *bench, const struct test *test)
 {
     const uint32_t n_prompt = test->n_depth > 0 ? 0 : test->n_prompt > 0 ? test->n_prompt : 1;
     struct glinfer_generate_params params = make_params(bench, n_prompt, test->n_gen + 1);
+    struct glinfer_session **sessions = &bench->session.session;
     struct glinfer_error err;
     if (test->n_parallel > 1) {
         if (bench->parallel.n != test->n_parallel) {
             cli_parallel_close(&bench->parallel);
         }
-        return bench->parallel.n > 0 ||
-               cli_parallel_open(&bench->parallel, &bench->session, test->n_parallel);
+        if (bench->parallel.n == 0 &&
+            !cli_parallel_open(&bench->parallel, &bench->session, test->n_parallel)) {
+            return false;
+        }
+        sessions = bench->parallel.sessions;
     }
     if (test->n_gen == 0 || bench->transcription) {
         return true;
     }
     params.progress = cli_progress;
     params.progress_user = &bench->session.bar;
-    glinfer_session_reset(bench->session.session);
-    const bool ok = glinfer_session_prepare(bench->session.session, &params, NULL, &err);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < test->n_parallel; i++) {
+        glinfer_session_reset(sessions[i]);
+        ok = glinfer_session_prepare(sessions[i], &params, NULL, &err);
+    }
     return cli_bar_end(&bench->session.bar, ok, &err);
 }
 
