@@ -136,6 +136,7 @@ static const struct cli_flag flags[] = {
     CLI_HUB_FLAGS,
     CLI_DEVICE_FLAGS,
     CLI_QUANTIZE_FLAG(session.quantize),
+    CLI_LORA_FLAGS,
     CLI_HEADING("Tests; numbers may be lists (128,256) and ranges (1-8, 1-9+2, 64-512*2)"),
     CLI_CUSTOM(n_prompt, cli_list_parse, "-p, --n-prompt", "N",
                "process a prompt of N tokens, or for a speech model N positions of 20 ms of sound, "
