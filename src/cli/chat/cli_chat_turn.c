@@ -109,6 +109,61 @@ static bool receive_token(void *user, const struct glinfer_token *token)
     return size == 0 || cli_thoughts_write(&turns->thoughts, text, size);
 }
 
+// Returns the number of tokens that the request begins with and that another conversation begins
+// with, too: the first messages of the view, then one or two messages that differ from what comes
+// next. 0 if the template refuses that conversation.
+static size_t count_common(const struct cli_turns *turns, const struct cli_conversation *view,
+                           size_t first)
+{
+    const bool is_next = first == view->count; // the answer and another question follow
+    const char *text = is_next ? "0" : view->items[first].content[0] == '0' ? "1" : "0";
+    struct cli_conversation other = {0};
+    struct cli_ids ids = {0};
+    struct glinfer_error err;
+    size_t n = 0;
+    for (size_t i = 0; i < first; i++) {
+        const struct glinfer_message *message = &view->items[i];
+        cli_conversation_add(&other, message->role, message->content, strlen(message->content));
+    }
+    if (is_next) {
+        cli_conversation_add(&other, "assistant", text, 1);
+    }
+    cli_conversation_add(&other, "user", text, 1);
+    if (cli_session_encode(turns->session, other.items, other.count, &ids, &err)) {
+        while (n < ids.count && n < turns->ids.count && ids.items[n] == turns->ids.items[n]) {
+            n++;
+        }
+    }
+    cli_conversation_finish(&other);
+    free(ids.items);
+    return n < turns->ids.count ? n : 0;
+}
+
+// Fills the places in the prompt where later requests may part from it, for checkpoints of
+// recurrent states: after the system message (/reset), before the question (/undo), and where the
+// next request has the answer, which a template may write without its thoughts. Returns their
+// number.
+static size_t find_checkpoints(const struct cli_turns *turns,
+                               uint32_t checkpoints[CLI_MAX_CHECKPOINTS])
+{
+    enum { FEWEST = 32 }; // tokens between two; reading fewer again costs less
+    struct cli_conversation view = {0};
+    fill_view(&turns->conversation, turns->n_forgotten, &view);
+    const size_t firsts[] = {cli_conversation_count_system(&view), view.count - 1, view.count};
+    size_t n = 0, last = turns->n_reused;
+    for (int i = 0; i < 3 && turns->session->info.checkpoint > 0; i++) {
+        const size_t at = firsts[i] > 0 ? count_common(turns, &view, firsts[i]) : 0;
+        if (at >= last + FEWEST) {
+            checkpoints[n++] = (uint32_t)(at - turns->n_reused);
+            last = at;
+        } else if (at >= turns->n_reused && at > 0 && n == 0) { // the state is there
+            checkpoints[n++] = 0;
+        }
+    }
+    cli_conversation_finish(&view);
+    return n;
+}
+
 // Keeps the tokens in the session that the conversation begins with; the rest is the prompt.
 static void reuse(struct cli_turns *turns)
 {
@@ -117,10 +172,7 @@ static void reuse(struct cli_turns *turns)
     while (n < held->count && n + 1 < ids->count && held->items[n] == ids->items[n]) {
         n++;
     }
-    if (glinfer_session_rewind(turns->session->session, n) != n) {
-        glinfer_session_reset(turns->session->session);
-        n = 0;
-    }
+    n = glinfer_session_rewind(turns->session->session, n);
     turns->held.count = n;
     turns->n_reused = n;
 }
@@ -132,6 +184,9 @@ static bool generate(struct cli_turns *turns, struct glinfer_error *err)
     params.prompt = turns->ids.items + turns->n_reused;
     params.n_prompt = turns->ids.count - turns->n_reused;
     params.n_predict = (int32_t)turns->n_predict;
+    uint32_t checkpoints[CLI_MAX_CHECKPOINTS];
+    params.n_checkpoints = find_checkpoints(turns, checkpoints);
+    params.checkpoints = checkpoints;
     cli_sampling_fill(turns->sampling, turns->seed + turns->n_turns, &params);
     params.on_token = receive_token;
     params.token_user = turns;

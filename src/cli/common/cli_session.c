@@ -240,6 +240,7 @@ void cli_session_fill(struct cli_session *session, struct glinfer_session_params
     params->max_batch_ms = (uint32_t)flags->max_batch_ms;
     params->gpu_duty = (uint32_t)flags->gpu_duty;
     params->allows_speech = session->allows_speech;
+    params->n_checkpoints = CLI_MAX_CHECKPOINTS;
     params->progress = cli_progress;
     params->progress_user = &session->bar;
 }
@@ -352,11 +353,10 @@ bool cli_chat_json_text(const struct glinfer_tokenizer *tokenizer,
     return true;
 }
 
-bool cli_tokenize_chat(const struct cli_session *session, const struct glinfer_message *messages,
-                       size_t n, struct cli_ids *ids)
+bool cli_session_encode(const struct cli_session *session, const struct glinfer_message *messages,
+                        size_t n, struct cli_ids *ids, struct glinfer_error *err)
 {
     const struct glinfer_tokenizer *tokenizer = glinfer_model_tokenizer(session->model);
-    struct glinfer_error err;
     char *variables = cli_session_variables(session->flags), *text = NULL;
     bool is_done;
     if (variables) {
@@ -366,13 +366,20 @@ bool cli_tokenize_chat(const struct cli_session *session, const struct glinfer_m
         chat.messages = text = cJSON_PrintUnformatted(list);
         chat.variables = variables;
         cJSON_Delete(list);
-        is_done = cli_chat_json_ids(tokenizer, &chat, ids, &err);
+        is_done = cli_chat_json_ids(tokenizer, &chat, ids, err);
     } else {
-        is_done = encode_messages(tokenizer, messages, n, ids, &err);
+        is_done = encode_messages(tokenizer, messages, n, ids, err);
     }
     cJSON_free(text);
     cJSON_free(variables);
-    return is_done || cli_fail_error(&err);
+    return is_done;
+}
+
+bool cli_tokenize_chat(const struct cli_session *session, const struct glinfer_message *messages,
+                       size_t n, struct cli_ids *ids)
+{
+    struct glinfer_error err;
+    return cli_session_encode(session, messages, n, ids, &err) || cli_fail_error(&err);
 }
 
 //-- answers ---------------------------------------------------------------------------------------

@@ -18,6 +18,9 @@ enum cli_thinking {
 extern const char *const cli_thinkings[];      // auto, on, off
 extern const char *const cli_quantize_types[]; // as struct glinfer_source has them, q8_0 first
 
+// Checkpoints of recurrent states that a session keeps.
+enum { CLI_MAX_CHECKPOINTS = 4 };
+
 struct cli_session_flags {
     struct cli_device_flags device;
     struct cli_hub_flags hub;
@@ -153,8 +156,10 @@ bool cli_chat_json_ids(const struct glinfer_tokenizer *tokenizer,
 bool cli_chat_json_text(const struct glinfer_tokenizer *tokenizer,
                         const struct glinfer_chat_json *chat, struct cli_bytes *text,
                         struct glinfer_error *err);
-// Tokenizes messages for a session's model, with the template variables of its flags. Prints the
-// failure.
+// Tokenizes messages for a session's model, with the template variables of its flags.
+bool cli_session_encode(const struct cli_session *session, const struct glinfer_message *messages,
+                        size_t n, struct cli_ids *ids, struct glinfer_error *err);
+// The same; prints the failure.
 bool cli_tokenize_chat(const struct cli_session *session, const struct glinfer_message *messages,
                        size_t n, struct cli_ids *ids);
 // Returns the template variables of the flags as JSON, owned by the caller; NULL: none.

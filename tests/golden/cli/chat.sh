@@ -121,6 +121,13 @@ check 'a system message of a file' $? 0
 chat "/save $dir/half.json\n" -sysf "$dir/nowhere" >/dev/null
 check 'which cannot be read' "$?$(said 'cannot read .*nowhere:')" 11
 
+# A model with recurrent layers goes back to a state that it kept.
+words='A question of thirty tokens and more, since reading fewer of them again costs less than a checkpoint'
+both=$model model=$(dirname "$model")/tiny-lfm2.gguf
+chat "$words\nAnd $words\n/stats\n/retry\n/stats\n/undo\nOther words\n/stats\n" --chat-template chatml >/dev/null
+check 'in the next turn, another answer and another question' "$(said '^reused  *[1-9][0-9]* tokens')" 3
+model=$both
+
 chat '/help\n/nonsense\n/reste\n/sys\n/stats\n/save\n/load /nowhere/at.all\n/save /nowhere/at.all\n/quit\nHi\n' >"$dir/none"
 status=$?
 check 'commands alone' "$(wc -c <"$dir/none" | tr -d ' ')" 0
