@@ -154,6 +154,7 @@ static bool write_command(struct report *report, struct report_section section)
 
 static bool write_commands(struct report *report)
 {
+    // Without -q the section about one dispatch has the reason if the device does not use it.
     // clang-format off
     const struct report_section sections[] = {
         {"devices", NULL, {"info", "-q"}},
@@ -163,7 +164,7 @@ static bool write_commands(struct report *report)
          {"bench", "-q", "-p", report->prompt, "-n", report->gen, "-d", report->depths, "-r", report->repeat,
           "-o", "jsonl", "-oe", "md"}},
         {report->whole, glinfer_dispatch_name(WHOLE),
-         {"bench", "-q", "-p", "0", "-n", report->gen, "-d", report->depths, "-r", report->repeat,
+         {"bench", "-p", "0", "-n", report->gen, "-d", report->depths, "-r", report->repeat,
           "-o", "jsonl", "-oe", "md"}},
         {"profile of steps", NULL, {"profile", "-q", "-d", report->depth, "--json"}},
         {"profile of a prompt", NULL, {"profile", "-q", "-n", "0", "-p", report->prompt, "--json"}},
