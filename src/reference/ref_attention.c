@@ -179,9 +179,9 @@ static void expect_token(struct gi_ref *ref, const struct layer *layer, const fl
             return;
         }
         const double score = attend(ref, layer, head, q + (size_t)head * n, &seen, values);
-        // Weights and values in f16 round about four times to 11 bits.
+        // Weights, values and sums of pairs in f16 round about six times to 11 bits.
         ref->roundings = score_roundings * score * (4 + sqrt(n)) + 16 + sqrt(seen.n) +
-                         (ref->key->id == GI_PROGRAM_ATTENTION_HALF ? 4 << 13 : 0);
+                         (ref->key->id == GI_PROGRAM_ATTENTION_HALF ? 6 << 13 : 0);
         expect_head(ref, out, head * n, values, n);
         gi_ref_rewind(ref, n_head_memory);
     }
