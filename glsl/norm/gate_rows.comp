@@ -1,8 +1,9 @@
 // x[m][i] *= 1 / (1 + exp(-g)): the gate of attention's output, g being the value of the stacked
-// projection for element i after v, in pair order (ops/record/weight.h).
+// projection for element i after v, in pair order (ops/record/weight.h), or for its head.
 //
 //   x    (n_tokens, x_stride)    n_column columns read and written
-//   qkv  (n_tokens, qkv_stride)  g from column gate_begin on
+//   qkv  (n_tokens, qkv_stride)  g from column gate_begin on; of gate_width columns of x each, if
+//                                that is not 1, in the order of heads
 //
 // An invocation owns an element of a row. Bound by memory.
 #include "lib/common.glsl"
@@ -19,7 +20,8 @@ void main()
     uint i = gl_GlobalInvocationID.x, token = gl_WorkGroupID.y;
     if (i < params.n_column && token < state.n_tokens) {
         uint pair = i / 2u;
-        uint row = pair / 8u * 16u + pair % 8u + i % 2u * 8u;
+        uint row = params.gate_width > 1u ? i / params.gate_width
+                                          : pair / 8u * 16u + pair % 8u + i % 2u * 8u;
         float g = qkv[token * params.qkv_stride + params.gate_begin + row];
         x[token * params.x_stride + i] *= 1.0 / (1.0 + exp(-g));
     }

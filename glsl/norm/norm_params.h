@@ -8,6 +8,7 @@
 
 GI_PARAMS(gate_rows,
     uint x_stride, qkv_stride, gate_begin, n_column;
+    uint gate_width; // columns that share a gate
 )
 
 GI_PARAMS(layernorm,

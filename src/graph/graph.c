@@ -156,32 +156,55 @@ void gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot)
 void gi_graph_qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                        const struct gi_rope *rope)
 {
-    const struct gi_vectors vectors = {graph->vectors.range, rope->table};
     assert(graph->is_batch && !graph->joint);
     qkv_rows(graph, layer, before);
-    gi_op_rope_kv(&graph->recorder, "rope_kv", &graph->qkv_layout, &graph->qkv, &vectors, rope,
-                  &graph->kv_cache[layer], &graph->q);
+    gi_op_rope_kv(&graph->recorder, "rope_kv", &graph->qkv_layout, &graph->qkv, &graph->vectors,
+                  rope, &graph->kv_cache[layer], &graph->q);
+}
+
+// Records the rotations of q and k and their norms, which may be NULL.
+static void turn_rows(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope,
+                      const struct gi_head_norm *norm)
+{
+    const struct gi_kv_layer *kv = &graph->kv_cache[layer];
+    const struct gi_qkv_layout layout = qkv_layout(graph, layer);
+    const struct gi_rows own = {kv->range, layout.n_head * layout.head_dim, false};
+    const struct gi_rows *qkv = graph->is_batch ? &graph->qkv : &graph->row;
+    const struct gi_rows *q = graph->is_batch ? &graph->q : &own;
+    if (norm) {
+        gi_op_norm_rope_kv(&graph->recorder, "norm_rope_kv", &layout, qkv, &graph->vectors, norm,
+                           rope, kv, q);
+    } else {
+        gi_op_rope_kv(&graph->recorder, "rope_kv", &layout, qkv, &graph->vectors, rope, kv, q);
+    }
+}
+
+// norm may be NULL.
+static void qkv_turned(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                       const struct gi_rope *rope, const struct gi_head_norm *norm)
+{
+    if (graph->joint) {
+        qkv_rows(graph, layer, before);
+        gi_joint_rope_kv(graph, layer, rope, norm);
+        return;
+    }
+    const bool is_left = leave_to_attention(graph, layer, rope, norm);
+    qkv_rows(graph, layer, before);
+    if (!is_left) {
+        turn_rows(graph, layer, rope, norm);
+    }
+}
+
+void gi_graph_qkv_turned(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope)
+{
+    qkv_turned(graph, layer, GI_NORM_ATTN, rope, NULL);
 }
 
 void gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                        const struct gi_rope *rope)
 {
-    const struct gi_kv_layer *kv = &graph->kv_cache[layer];
-    const struct gi_qkv_layout layout = qkv_layout(graph, layer);
     const struct gi_head_norm norm = head_norm(graph, layer);
-    const struct gi_rows q = {kv->range, layout.n_head * layout.head_dim, false};
-    if (graph->joint) {
-        qkv_rows(graph, layer, before);
-        gi_joint_rope_kv(graph, layer, rope, &norm);
-        return;
-    }
-    const bool is_left = leave_to_attention(graph, layer, rope, &norm);
-    qkv_rows(graph, layer, before);
-    if (!is_left) {
-        gi_op_norm_rope_kv(&graph->recorder, "norm_rope_kv", &layout,
-                           graph->is_batch ? &graph->qkv : &graph->row, &graph->vectors, &norm,
-                           rope, kv, graph->is_batch ? &graph->q : &q);
-    }
+    qkv_turned(graph, layer, before, rope, &norm);
 }
 
 void gi_graph_pass_on(struct gi_graph *graph, const char *label, const struct gi_rows *rows,

@@ -129,6 +129,8 @@ void gi_graph_qkv(struct gi_graph *graph, uint32_t layer, uint32_t n_rot);
 // Records q, k, v for a batch, with the layer's rotation.
 void gi_graph_qkv_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
                        const struct gi_rope *rope);
+// Records q, k, v with the layer's rotation: two dispatches of a decode step.
+void gi_graph_qkv_turned(struct gi_graph *graph, uint32_t layer, const struct gi_rope *rope);
 // Records q, k, v with a norm of q and of k, GI_NORM_Q and GI_NORM_K, before the rotation: two
 // dispatches of a decode step.
 void gi_graph_qkv_norm(struct gi_graph *graph, uint32_t layer, enum gi_norm before,

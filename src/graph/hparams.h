@@ -113,6 +113,7 @@ struct gi_hparams {
     struct gi_heads window_heads; // of layers with a window, if has_window_heads
     bool has_window_heads;
     bool has_value_norm;  // heads of v are normed, without weights
+    bool has_head_gates;  // gates of attention's output, if any, are those of whole heads
     uint32_t n_shared_kv; // the last layers, which read the keys and values of earlier ones
     struct gi_layer_inputs inputs;
     struct gi_altup_hparams altup;

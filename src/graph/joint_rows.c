@@ -112,6 +112,10 @@ void gi_joint_attention(struct gi_graph *graph, uint32_t layer, const struct gi_
     } else {
         gi_op_attention(&recorder, "attention", &kv, rule, &scratch);
     }
+    if (graph->qkv_layout.gate_begin > 0) {
+        gi_op_gate_rows(&graph->recorder, "attn_gate", &graph->qkv_layout, &graph->qkv,
+                        &graph->attn_input);
+    }
 }
 
 void gi_joint_output(struct gi_graph *graph)

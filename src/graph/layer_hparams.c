@@ -125,7 +125,7 @@ struct gi_qkv_layout gi_layer_qkv_layout(const struct gi_hparams *hparams, uint3
     gi_qkv_layout_init(&layout, gi_has_q(hparams, layer) ? hparams->n_head : 0,
                        gi_has_kv(hparams, layer) ? heads.n_kv_head : 0, heads.head_dim);
     if (has_gate) {
-        gi_qkv_layout_add_gate(&layout);
+        gi_qkv_layout_add_gate(&layout, hparams->has_head_gates ? heads.head_dim : 1);
     }
     return layout;
 }

@@ -87,20 +87,24 @@ void gi_ref_sparse_glu(struct gi_ref *ref)
     }
 }
 
-// Element i of a row has the gate of pair i / 2 in a stack of tiles of 8 first and 8 second rows.
+// Element i of a row has the gate of pair i / 2 in a stack of tiles of 8 first and 8 second rows,
+// or the gate of its head.
 void gi_ref_gate_rows(struct gi_ref *ref)
 {
     const struct gi_gate_rows_params *p = ref->params;
     const uint32_t n = p->n_column;
     const float *x = gi_ref_rows(ref, 0, 0, p->x_stride, n);
-    const float *gates = gi_ref_rows(ref, 1, p->gate_begin, p->qkv_stride, n + n % 16);
+    const bool is_by_head = p->gate_width > 1;
+    const uint32_t n_gate = is_by_head ? n / p->gate_width : n + n % 16;
+    const float *gates = gi_ref_rows(ref, 1, p->gate_begin, p->qkv_stride, n_gate);
     for (uint32_t token = 0; !ref->has_failed && token < ref->n_tokens;
          token = gi_ref_next(ref, token, ref->n_tokens, n)) {
         const float *gate = gates + (size_t)token * p->qkv_stride;
         for (uint32_t i = 0; i < n; i++) {
             const uint64_t at = (uint64_t)token * p->x_stride + i;
-            const double g = gate[i / 16 * 16 + i % 16 / 2 + i % 2 * 8],
-                         value = x[at] / (1 + exp(-g));
+            const uint32_t own =
+                is_by_head ? i / p->gate_width : i / 16 * 16 + i % 16 / 2 + i % 2 * 8;
+            const double g = gate[own], value = x[at] / (1 + exp(-g));
             gi_ref_expect(ref, "x", 0, at, value, fabs(value) * (2 + fabs(g)));
         }
     }

@@ -76,7 +76,7 @@ def parse_arguments():
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
                         "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35",
                         "qwen35moe", "qwen3next", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "nemotron_h", "mamba2", "gemma4", "gemma3n",
-                        "qwen2vl", "qwen3vl", "qwen3vlmoe", "eurobert", "ernie4_5-moe", "hunyuan-moe", "maincoder", "mellum", "granite_swa"], default="llama")
+                        "qwen2vl", "qwen3vl", "qwen3vlmoe", "eurobert", "ernie4_5-moe", "hunyuan-moe", "maincoder", "mellum", "granite_swa", "spark2_5"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -318,6 +318,9 @@ def add_facts(writer, args, n_vocab):
     if args.arch == "granite_swa":
         writer.add_sliding_window_pattern([layer % 4 != 0 for layer in range(args.layers)])
         writer.add_array("granite_swa.attention.rope_pattern", [layer % 3 != 1 for layer in range(args.layers)])
+    if args.arch == "spark2_5":
+        writer.add_rope_dimension_count_swa(args.head_dim)
+        writer.add_rope_freq_base_swa(10000.0)
     if args.arch == "gemma4":
         writer.add_key_length_swa(args.window_head_dim)
         writer.add_value_length_swa(args.window_head_dim)
@@ -678,6 +681,8 @@ def add_attention(make, args, prefix, q_size, kv_size):
         make.norm(f"{prefix}attn_q_norm.weight", q_size)
         make.norm(f"{prefix}attn_k_norm.weight", kv_size)
     make.matrix(prefix, "attn_output", args.embd, q_size)
+    if args.arch == "spark2_5":
+        make.matrix(prefix, "attn_gate", args.heads, args.embd, 2, kind="attn_q")
     if args.arch == "granite_swa":
         make.vector(f"{prefix}attn_sinks.weight", args.heads, np.float32(0.5), 1.0)
     if args.arch in ALL_BIASES:

@@ -97,7 +97,7 @@ void gi_op_rope_kv(struct gi_recorder *recorder, const char *label,
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     struct gi_norm_rope_kv_params params =
-        make_params(layout, qkv, layer, q, rope->n_rot, vectors->rope);
+        make_params(layout, qkv, layer, q, rope->n_rot, rope->table);
     const bool is_four = is_by_fours(recorder->gpu, &params, qkv, layer);
     struct gi_program_key key =
         make_key(is_four ? GI_PROGRAM_ROPE_KV_FOUR : GI_PROGRAM_ROPE_KV, layer, wg_size);

@@ -18,6 +18,7 @@ void gi_op_gate_rows(struct gi_recorder *recorder, const char *label,
         .qkv_stride = qkv->stride,
         .gate_begin = layout->gate_begin,
         .n_column = n_column,
+        .gate_width = layout->gate_width,
     };
     struct gi_dispatch dispatch = {
         .label = label,

@@ -31,8 +31,10 @@ void gi_qkv_layout_init(struct gi_qkv_layout *layout, uint32_t n_head, uint32_t 
     };
 }
 
-void gi_qkv_layout_add_gate(struct gi_qkv_layout *layout)
+void gi_qkv_layout_add_gate(struct gi_qkv_layout *layout, uint32_t width)
 {
+    assert(width == 1 || width == layout->head_dim);
     layout->gate_begin = layout->n_rows;
-    layout->n_rows += section_rows(layout->n_head * (layout->head_dim / 2));
+    layout->gate_width = width;
+    layout->n_rows += section_rows((layout->n_head * layout->head_dim / width + 1) / 2);
 }

@@ -7,7 +7,8 @@
 //            rounded up to 8. In q and k pair p is the rotary pair p % (head_dim / 2) of head
 //            p / (head_dim / 2), whichever rows the model family pairs in the file; pairs from
 //            n_rot / 2 on are not rotated. In v, and in the gates of attention's output, which may
-//            follow v, pair p is rows 2 p and 2 p + 1.
+//            follow v, pair p is rows 2 p and 2 p + 1. Gates of whole heads are in the order of
+//            heads.
 //   gate_up  each part holds gate rows, rounded up to whole tiles, then as many up rows; the parts
 //            follow each other through n_ff.
 //   stacked  the rows of each matrix in turn, rounded up to two tiles.
@@ -97,9 +98,11 @@ bool gi_weight_part_fits_texels(const struct gi_limits *limits, const struct gi_
 struct gi_qkv_layout {
     uint32_t n_head, n_kv_head, head_dim; // head_dim is even
     uint32_t q_begin, k_begin, v_begin, n_rows;
-    uint32_t gate_begin; // one row for each row of q; 0: no gates
+    uint32_t gate_begin; // a row for each row of q, or for each head; 0: no gates
+    uint32_t gate_width; // rows of q that share a gate: 1, or head_dim
 };
 void gi_qkv_layout_init(struct gi_qkv_layout *layout, uint32_t n_head, uint32_t n_kv_head,
                         uint32_t head_dim);
-// Adds the rows of the gates of attention's output after v.
-void gi_qkv_layout_add_gate(struct gi_qkv_layout *layout);
+// Adds the rows of the gates of attention's output after v: one for each `width` rows of q, which
+// is 1 or head_dim.
+void gi_qkv_layout_add_gate(struct gi_qkv_layout *layout, uint32_t width);

@@ -100,7 +100,7 @@ static uint64_t record_gate_rows(struct kt_run *run, const uint32_t *v)
     const uint32_t n_head = v[0], head_dim = v[1], n_tokens = v[2];
     struct gi_qkv_layout layout;
     gi_qkv_layout_init(&layout, n_head, (n_head + 1) / 2, head_dim);
-    gi_qkv_layout_add_gate(&layout);
+    gi_qkv_layout_add_gate(&layout, v[3] ? head_dim : 1);
     const struct gi_rows x =
         kt_random_rows(run, "x", n_tokens, kt_pad32(n_head * head_dim) + 32, 2);
     const struct gi_rows qkv = kt_random_rows(run, "qkv", n_tokens, kt_pad32(layout.n_rows), 9);
@@ -108,7 +108,7 @@ static uint64_t record_gate_rows(struct kt_run *run, const uint32_t *v)
     return 12ull * n_tokens * n_head * head_dim;
 }
 
-static const struct kt_axis gate_axes[] = {KT_NUMBERS("heads", 1, 2, 4),
-                                           KT_NUMBERS("head size", 8, 24, 256),
-                                           KT_NUMBERS("tokens", 1, 3, 33)};
+static const struct kt_axis gate_axes[] = {
+    KT_NUMBERS("heads", 1, 2, 4), KT_NUMBERS("head size", 8, 24, 256),
+    KT_NUMBERS("tokens", 1, 3, 33), KT_NUMBERS("gates of heads", 0, 1)};
 KT_DESCRIBE(gate_rows, gate_axes);

@@ -227,10 +227,11 @@ static void plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
     }
     const uint32_t n_expert = gi_plan_expert_sources(spec->order);
     const char *stack = find_stack(plan, spec, layer);
+    const uint32_t n_stacked = n_all < 3 ? n_all : 3; // q, k and v, without gates of heads
     uint32_t n;
     for (; weight->n_sources < n_all; weight->n_sources += n) {
         const char *name = stack ? stack : source_name(plan, spec, weight->n_sources, layer);
-        n = !stack ? count_slices(spec, weight->n_sources) : n_expert > 0 ? n_expert : n_all;
+        n = !stack ? count_slices(spec, weight->n_sources) : n_expert > 0 ? n_expert : n_stacked;
         stack = NULL;
         find_sources(plan, spec, name, layer, n, weight);
     }
@@ -382,13 +383,14 @@ static void find_rope_factors(struct gi_model_plan *plan)
     find_factors(plan, "rope_factors_long.weight", &plan->long_rope_factors);
 }
 
-static bool has_gate(const struct gi_model_family *family)
+static bool has_gate(const struct gi_model_plan *plan)
 {
+    const struct gi_model_family *family = plan->family;
     size_t i = 0;
     while (i < family->n_weights && family->weights[i].order != GI_WEIGHT_ORDER_QKV_GATED) {
         i++;
     }
-    return i < family->n_weights;
+    return plan->hparams.has_head_gates || i < family->n_weights;
 }
 
 static void lay_out_vectors(struct gi_model_plan *plan)
@@ -396,8 +398,7 @@ static void lay_out_vectors(struct gi_model_plan *plan)
     const struct gi_model_family *family = plan->family;
     const struct gi_layer_tables *more = family->others;
     for (uint32_t i = 0; i < plan->hparams.n_layer; i++) {
-        const struct gi_qkv_layout layout =
-            gi_layer_qkv_layout(&plan->hparams, i, has_gate(family));
+        const struct gi_qkv_layout layout = gi_layer_qkv_layout(&plan->hparams, i, has_gate(plan));
         plan->qkv_layout = layout.n_rows > plan->qkv_layout.n_rows ? layout : plan->qkv_layout;
     }
     gi_norm_layout_init(&plan->norm_layout, &plan->hparams, family->norms, family->n_norms,

@@ -31,13 +31,20 @@ struct gi_plan_sections gi_plan_sections(const struct gi_model_plan *plan,
                                          const struct gi_plan_weight *weight)
 {
     const struct gi_qkv_layout own = gi_layer_qkv_layout(
-        &plan->hparams, weight->layer, weight->order == GI_WEIGHT_ORDER_QKV_GATED);
+        &plan->hparams, weight->layer,
+        weight->order == GI_WEIGHT_ORDER_QKV_GATED || plan->hparams.has_head_gates);
     const struct gi_qkv_layout *layout = &own;
     switch (weight->order) {
     case GI_WEIGHT_ORDER_QKV:
         if (layout->n_head == 0) {
             return (struct gi_plan_sections){
                 2, {layout->k_begin, layout->v_begin, layout->n_rows}, {0, 1}};
+        }
+        if (layout->gate_begin > 0) {
+            return (struct gi_plan_sections){4,
+                                             {layout->q_begin, layout->k_begin, layout->v_begin,
+                                              layout->gate_begin, layout->n_rows},
+                                             {0, 1, 2, 3}};
         }
         return (struct gi_plan_sections){
             layout->n_kv_head > 0 ? 3 : 1,
@@ -109,6 +116,10 @@ static bool qkv_row(const struct gi_model_plan *plan, const struct gi_plan_weigh
     const uint32_t tile = relative / GI_TILE_ROWS;
     const uint32_t pair = tile / 2 * GI_TILE_ROWS + relative % GI_TILE_ROWS;
     *source = sections.sources[section];
+    if (*source == 3) { // gates of heads
+        *source_row = relative;
+        return relative < hparams->n_head;
+    }
     const bool is_q = *source == 0 && gi_has_q(hparams, weight->layer);
     if (pair >= (is_q ? hparams->n_head : heads.n_kv_head) * (head_dim / 2)) {
         return false;
