@@ -1,12 +1,12 @@
 // RMSNorm, MEAN 0: y = x / sqrt(mean(x^2) + eps) * gamma for the rows of a batch; with ADD y += that, with
-// SCALED y = scale * (y + that).
+// SCALED y = scale * (y + that); with IN_PLACE x is y.
 // LayerNorm, MEAN 1: y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * gamma + beta for the rows of a
 // batch, or with BATCH 0 for the stream of a step: its norm from its residual. There the sum of squares is
 // written as width * (1 - eps), so that readers who multiply by 1 / rms multiply by 1.
 //
 //   y        (n_tokens, y_stride)  written, with ADD read too, with HALF in f16 (gemm/half_rows.glsl); BATCH 0:
 //                                  the stream, of which the residual is read
-//   x        (n_tokens, x_stride)  BATCH 1
+//   x        (n_tokens, x_stride)  BATCH 1, not IN_PLACE
 //   vectors  gamma (width), with MEAN beta (width), with SCALED the scale
 //
 // A group owns a row; an invocation strides over its columns by fours, once for each sum and once to
@@ -24,6 +24,9 @@
 #ifndef SCALED
 #define SCALED 0
 #endif
+#ifndef IN_PLACE
+#define IN_PLACE 0
+#endif
 
 #if WG_SIZE <= 32
 #define sum_of_group(value) reduce_sum_by_eights(value, uint(WG_SIZE))
@@ -33,12 +36,12 @@
 
 #if HALF
 #include "gemm/half_rows_write.glsl"
-#elif ADD || !BATCH
+#elif ADD || !BATCH || IN_PLACE
 layout(std430, binding = 0) restrict buffer Y { vec4 result[]; };
 #else
 layout(std430, binding = 0) restrict writeonly buffer Y { vec4 result[]; };
 #endif
-#if HALF || BATCH
+#if HALF || (BATCH && !IN_PLACE)
 layout(std430, binding = 1) restrict readonly buffer X { vec4 source[]; };
 #define source_quad(i) source[i]
 #else

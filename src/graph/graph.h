@@ -114,6 +114,10 @@ struct gi_graph {
 void gi_graph_norm_rows(struct gi_graph *graph, struct gi_recorder *recorder, const char *label,
                         uint32_t layer, enum gi_norm norm, const struct gi_rows *y);
 
+// Records x = norm(x), with the norm before the output: between runs of all layers. The layer
+// follows.
+void gi_graph_loop_norm(struct gi_graph *graph, uint32_t layer);
+
 // Returns the rows of a layer's stacked q, k and v; only of q if the layer reads the keys and
 // values of an earlier layer.
 struct gi_qkv_layout gi_layer_qkv_layout(const struct gi_hparams *hparams, uint32_t layer,

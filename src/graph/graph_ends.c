@@ -1,6 +1,7 @@
 #include "graph/graph_ends.h"
 
 #include "base/round.h"
+#include "graph/graph_private.h"
 #include "graph/joint_rows.h"
 
 #include <assert.h>
@@ -145,6 +146,23 @@ void gi_graph_embed(struct gi_graph *graph)
     if (graph->hparams->inputs.width > 0) {
         gi_graph_project_inputs(graph);
     }
+}
+
+void gi_graph_loop_norm(struct gi_graph *graph, uint32_t layer)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const uint32_t n_embd = graph->hparams->n_embd;
+    const float eps = graph->hparams->norm_eps;
+    const uint32_t gamma = gi_norm_offset(&graph->norm_layout, layer - 1, GI_NORM_NEXT);
+    if (graph->is_batch) {
+        gi_op_rmsnorm(recorder, "loop_norm", &graph->x, n_embd, &graph->vectors, gamma, eps,
+                      &graph->x);
+        return;
+    }
+    const struct gi_rows x = gi_stream_residual(&graph->stream);
+    gi_op_rmsnorm(recorder, "loop_norm", &x, n_embd, &graph->vectors, gamma, eps, &graph->row);
+    gi_op_last_row(recorder, &graph->row, &graph->vectors,
+                   gi_norm_offset(&graph->norm_layout, layer, GI_NORM_ATTN), &graph->stream);
 }
 
 void gi_graph_output(struct gi_graph *graph)

@@ -3,6 +3,8 @@
 
 #include "graph/graph.h"
 
+#include <assert.h>
+
 static inline const struct gi_weight *layer_weight(const struct gi_graph *graph, uint32_t layer,
                                                    enum gi_slot slot)
 {
@@ -30,6 +32,16 @@ static inline struct gi_head_norm head_norm(const struct gi_graph *graph, uint32
         .has_v = hparams->has_value_norm,
         .eps = hparams->norm_eps,
     };
+}
+
+// Returns the residual of a step as a row; it is not parted.
+static inline struct gi_rows gi_stream_residual(const struct gi_stream *stream)
+{
+    struct gi_range range = stream->range;
+    assert(!stream->is_parted);
+    range.offset += stream->residual * sizeof(float);
+    range.size = stream->n_embd * sizeof(float);
+    return (struct gi_rows){range, stream->n_embd, false};
 }
 
 // The input x of a projection of a decode step, at `offset` floats of the range; with has_sums it

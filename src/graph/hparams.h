@@ -83,6 +83,10 @@ struct gi_altup_hparams {
 struct gi_hparams {
     uint32_t n_layer, n_embd, n_ff, n_head, n_kv_head, head_dim, n_rot, n_vocab, n_ctx_train;
     uint32_t n_vocab_rows; // of the embedding: rows from n_vocab on belong to no token
+    // Layers of a file whose layers run several times: layer i has the weights of layer
+    // i % n_own_layer, and keys and values of its own. 0: each layer runs once.
+    uint32_t n_own_layer;
+    bool has_loop_norm; // the norm before the output follows each run of these
     // A mixture of experts; 0: a dense model. n_ff is then the width in the first n_leading layers,
     // which have no experts; if all layers have experts it is n_expert_ff.
     uint32_t n_expert, n_expert_used, n_expert_ff, n_leading;
@@ -210,6 +214,11 @@ bool gi_hparams_check_inputs(const struct gi_hparams_reader *reader,
 // has no earlier layer of its kind).
 bool gi_hparams_shared_kv(const struct gi_hparams_reader *reader, uint32_t fallback,
                           struct gi_hparams *hparams);
+
+// Reads how often the layers run, and multiplies n_layer by it. Fails with BAD_FILE.
+bool gi_hparams_loops(const struct gi_hparams_reader *reader, struct gi_hparams *hparams);
+// Returns the layer of the file whose weights a layer has.
+uint32_t gi_file_layer(const struct gi_hparams *hparams, uint32_t layer);
 
 // Returns true for a layer with a window.
 bool gi_has_window(const struct gi_hparams *hparams, uint32_t layer);

@@ -155,3 +155,31 @@ bool gi_hparams_shared_kv(const struct gi_hparams_reader *reader, uint32_t fallb
                                     "earlier layer of their kind has them",
                                     gi_gguf_path(reader->gguf), hparams->n_shared_kv, n_layer);
 }
+
+bool gi_hparams_loops(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
+{
+    const uint32_t n_own = hparams->n_layer;
+    uint32_t n = 1;
+    bool has_no_norm = false;
+    if (!gi_hparams_u32(reader, "num_loops", 1, &n) ||
+        !gi_hparams_bool(reader, "skip_loop_final_norm", false, &has_no_norm)) {
+        return false;
+    }
+    if (n == 0 || n > GI_MAX_LAYERS / n_own) {
+        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
+                            "%s: %u layers that run %u times, expected 1 to %d layers in all",
+                            gi_gguf_path(reader->gguf), n_own, n, GI_MAX_LAYERS);
+    }
+    hparams->n_own_layer = n > 1 ? n_own : 0;
+    hparams->has_loop_norm = n > 1 && !has_no_norm;
+    hparams->n_layer = n * n_own;
+    for (uint32_t i = n_own; i < hparams->n_layer; i++) {
+        hparams->layer_ff[i] = hparams->layer_ff[i - n_own];
+    }
+    return true;
+}
+
+uint32_t gi_file_layer(const struct gi_hparams *hparams, uint32_t layer)
+{
+    return hparams->n_own_layer > 0 ? layer % hparams->n_own_layer : layer;
+}

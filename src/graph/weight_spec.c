@@ -160,6 +160,7 @@ void gi_norm_layout_init(struct gi_norm_layout *layout, const struct gi_hparams 
         }
     }
     layout->n_layer = hparams->n_layer;
+    layout->n_turn = hparams->has_loop_norm ? hparams->n_own_layer : hparams->n_layer;
     layout->layer_size = end;
     layout->size = (uint64_t)hparams->n_layer * end + gi_round_up(hparams->n_embd, GI_QUANT_BLOCK);
     layout->output_shift = UINT32_MAX;
@@ -185,7 +186,7 @@ uint32_t gi_norm_shift(const struct gi_norm_layout *layout, uint32_t layer, enum
 uint32_t gi_norm_offset(const struct gi_norm_layout *layout, uint32_t layer, enum gi_norm norm)
 {
     if (norm == GI_NORM_NEXT) {
-        if (layer + 1 == layout->n_layer) {
+        if ((layer + 1) % layout->n_turn == 0) {
             return layout->n_layer * layout->layer_size;
         }
         norm = GI_NORM_ATTN;

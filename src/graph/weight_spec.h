@@ -142,6 +142,7 @@ struct gi_norm_layout {
     uint32_t offsets[GI_NORM_COUNT]; // from a layer's first; UINT32_MAX: the model lacks the norm
     enum gi_dim dims[GI_NORM_COUNT];
     uint32_t n_layer, layer_size;
+    uint32_t n_turn;       // layers after which the norm before the output follows
     uint32_t output_shift; // of the norm before the output; UINT32_MAX: no shift
     uint32_t size;         // of the whole range
 };

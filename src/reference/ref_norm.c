@@ -36,7 +36,8 @@ void gi_ref_rmsnorm(struct gi_ref *ref)
     const struct gi_rmsnorm_params *p = ref->params;
     const uint32_t n = p->width;
     const float *gamma = gi_ref_floats(ref, 2, p->gamma, n);
-    const float *x = gi_ref_rows(ref, 1, 0, p->x_stride, n);
+    const bool is_in_place = gi_ref_define(ref, "IN_PLACE");
+    const float *x = gi_ref_rows(ref, is_in_place ? 0 : 1, 0, p->x_stride, n);
     const float *before = gi_ref_define(ref, "ADD") ? gi_ref_rows(ref, 0, 0, p->y_stride, n) : NULL;
     const float *factor = gi_ref_define(ref, "SCALED") ? gi_ref_floats(ref, 2, p->scale, 1) : NULL;
     const struct gi_ref_rows_form y = rows_form(ref, 0, p->y_stride, n);

@@ -76,7 +76,7 @@ def parse_arguments():
                         "minicpm", "stablelm", "starcoder2", "nemotron", "arcee", "phi2", "seed_oss",
                         "mistral3", "olmoe", "qwen2moe", "hunyuan-dense", "apertus", "gpt-oss", "qwen35",
                         "qwen35moe", "qwen3next", "lfm2", "lfm2moe", "smallthinker", "granitehybrid", "falcon-h1", "nemotron_h", "mamba2", "gemma4", "gemma3n",
-                        "qwen2vl", "qwen3vl", "qwen3vlmoe", "eurobert", "ernie4_5-moe", "hunyuan-moe", "maincoder", "mellum", "granite_swa", "spark2_5"], default="llama")
+                        "qwen2vl", "qwen3vl", "qwen3vlmoe", "eurobert", "ernie4_5-moe", "hunyuan-moe", "maincoder", "mellum", "granite_swa", "spark2_5", "nanbeige"], default="llama")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--embd", type=int, default=64)
     parser.add_argument("--ff", type=int, default=128)
@@ -124,6 +124,8 @@ def parse_arguments():
     parser.add_argument("--next", type=int, default=0, help="qwen35: layers after the last, which predict further tokens")
     parser.add_argument("--interval", type=int, default=4, help="one layer in this many has attention")
     parser.add_argument("--taps", type=int, default=3, help="lfm2: tokens that a short convolution sees")
+    parser.add_argument("--loops", type=int, default=0, help="nanbeige: how often the layers run")
+    parser.add_argument("--skip-loop-norm", action="store_true", help="nanbeige: no norm between these runs")
     parser.add_argument("--window-head-dim", type=int, help="gemma4: of layers with a window; default: the others'")
     parser.add_argument("--window-kv-heads", type=int, help="gemma4: of layers with a window; default: the others'")
     parser.add_argument("--shared-kv", type=int, default=0, help="gemma4: layers that read the keys of earlier ones")
@@ -310,6 +312,9 @@ def add_facts(writer, args, n_vocab):
     if args.classes:
         writer.add_classifier_output_labels([f"class {i}" for i in range(args.classes)])
         writer.add_chat_template([{"name": "rerank", "template": "<|startoftext|>Q: {query}\nD: {document}\nA:"}])
+    if args.loops:
+        writer.add_uint32(f"{args.arch}.num_loops", args.loops)
+        writer.add_bool(f"{args.arch}.skip_loop_final_norm", args.skip_loop_norm)
     if args.window:
         writer.add_sliding_window(args.window)
     if args.window_list:

@@ -163,6 +163,9 @@ short tiny-granite_swa --arch granite_swa $small --layers 5 --window 24 --scales
 short tiny-granite_swa_moe --arch granite_swa $small --ff 32 --layers 3 --window 24 --scales --experts 4 --experts-used 2 --shared 1
 # A gate for each head of attention's output; rotations of part of a head without a window, of all of it with one.
 short tiny-spark2_5 --arch spark2_5 $small --heads 4 --kv-heads 2 --layers 3 --rot 16 --rope-base 1000000 --window 24 --window-list 3
+# Layers that run three times, with a norm between these runs; without it.
+short tiny-nanbeige --arch nanbeige $small --loops 3
+short tiny-nanbeige_plain --arch nanbeige $small --loops 2 --skip-loop-norm
 # Linear attention, and attention whose output has a gate.
 make tiny-qwen35 --arch qwen35 --types attn=q8_0,ffn=q4_0,embd=q8_0 --embd 64 --heads 2 --kv-heads 1 --head-dim 64 --rot 16 \
     --ff 96 --layers 4 --interval 3 --linear-heads 2 --linear-k-heads 1 --linear-dim 128 --next 1

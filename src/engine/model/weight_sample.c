@@ -36,7 +36,8 @@ static bool is_followed(const struct gi_model_plan *plan, uint32_t index,
 {
     for (uint32_t i = index + 1; i < plan->n_weights; i++) {
         const struct gi_weight *weight = &plan->weights[i].weight;
-        for (uint32_t j = 0; find_slot(plan, i) == kind->slot && j < weight->n_parts; j++) {
+        const bool is_slot = find_slot(plan, i) == kind->slot && !plan->weights[i].same;
+        for (uint32_t j = 0; is_slot && j < weight->n_parts; j++) {
             if (weight->parts[j].quant == kind->quant && weight->parts[j].n_rows == kind->n_rows &&
                 weight->n_cols == kind->n_cols) {
                 return true;

@@ -396,13 +396,13 @@ static uint32_t find_kind(const struct gi_weight_store *store, uint32_t weight)
 }
 
 // Gives every part its place; the ranges of a part follow each other in its slot.
-static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
-                        struct glinfer_error *err)
+static bool place_parts(struct gi_weight_store *store, const struct gi_model_plan *plan,
+                        struct gi_gpu *gpu, struct glinfer_error *err)
 {
     const uint32_t alignment = gi_arena_alignment(gi_gpu_limits(gpu));
     uint32_t n = 0;
     for (uint32_t i = 0; i < store->n_weights; i++) {
-        n += store->weights[i].n_parts;
+        n += plan->weights[i].same ? 0 : store->weights[i].n_parts;
     }
     uint64_t *sizes;
     uint32_t *kinds;
@@ -411,7 +411,8 @@ static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
                                GI_NEW(ranges, n));
     for (uint32_t i = 0, slot = 0; ok && i < store->n_weights; i++) {
         const uint32_t kind = find_kind(store, i);
-        for (uint32_t j = 0; j < store->weights[i].n_parts; j++, slot++) {
+        const uint32_t n_part = plan->weights[i].same ? 0 : store->weights[i].n_parts;
+        for (uint32_t j = 0; j < n_part; j++, slot++) {
             sizes[slot] = gi_plan_part_size(&store->weights[i].parts[j], alignment);
             kinds[slot] = kind;
         }
@@ -424,7 +425,13 @@ static bool place_parts(struct gi_weight_store *store, struct gi_gpu *gpu,
                                              .label = "weights"};
     ok = ok && gi_arena_place(&store->arena, gpu, &request, ranges, err);
     for (uint32_t i = 0, slot = 0; ok && i < store->n_weights; i++) {
-        for (uint32_t j = 0; j < store->weights[i].n_parts; j++) {
+        const struct gi_plan_weight *same = plan->weights[i].same;
+        if (same) {
+            const char *name = store->weights[i].name;
+            store->weights[i] = store->weights[same - plan->weights];
+            store->weights[i].name = name;
+        }
+        for (uint32_t j = 0; !same && j < store->weights[i].n_parts; j++) {
             struct gi_weight_part *part = &store->weights[i].parts[j];
             part->quads.buffer = part->aux.buffer = ranges[slot].buffer;
             part->quads.offset += ranges[slot].offset;
@@ -462,9 +469,9 @@ bool gi_weight_store_load(struct gi_weight_store *store, struct gi_gpu *gpu,
     memset(store, 0, sizeof(*store));
     loader.pool = gi_thread_pool_create(0);
     bool ok = (loader.pool || gi_error_no_memory(err, 1, "threads that load weights")) &&
-              copy_weights(store, plan, err) && place_parts(store, gpu, err);
+              copy_weights(store, plan, err) && place_parts(store, plan, gpu, err);
     for (uint32_t i = 0; ok && i < plan->n_weights; i++) {
-        ok = load_weight(&loader, store, i);
+        ok = plan->weights[i].same || load_weight(&loader, store, i);
     }
     ok = ok && gi_copy_log_check(gpu, err) && gi_gpu_check(gpu, "loading weights", err);
     release(&loader);

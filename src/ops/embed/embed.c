@@ -117,7 +117,8 @@ void gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
                     struct gi_stream *stream)
 {
     assert(stream->n_embd % 4 == 0 && gamma_offset % 4 == 0 && x->stride % 32 == 0);
-    const struct gi_program_key key = GI_KEY(GI_PROGRAM_LAST_ROW, {"WG_SIZE", LAST_WG},
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, LAST_WG);
+    const struct gi_program_key key = GI_KEY(GI_PROGRAM_LAST_ROW, {"WG_SIZE", wg_size},
                                              {"WRITE_SUMS", gi_gemv_wants_sums(recorder->gpu)});
     const struct gi_last_row_params params = {
         .stride = x->stride,
@@ -131,7 +132,7 @@ void gi_op_last_row(struct gi_recorder *recorder, const struct gi_rows *x,
         .label = "last_row",
         .bindings = {stream->range, x->range, vectors->range},
         GI_PARAMS_OF(params),
-        .grid = {.size = {gi_divide_up(stream->n_embd / 4, LAST_WG), 1, 1}},
+        .grid = {.size = {gi_divide_up(stream->n_embd / 4, wg_size), 1, 1}},
     };
     stream->n_ssq = dispatch.grid.size[0];
     stream->has_sums = gi_gemv_wants_sums(recorder->gpu);

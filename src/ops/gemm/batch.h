@@ -8,7 +8,8 @@
 #include "ops/record/stream.h"
 #include "ops/record/weight.h"
 
-// y[m] = x[m] / rms(x[m]) * gamma; rms over width with eps added to the mean of squares.
+// y[m] = x[m] / rms(x[m]) * gamma; rms over width with eps added to the mean of squares. y may be
+// the same pointer as x, of rows in f32.
 void gi_op_rmsnorm(struct gi_recorder *recorder, const char *label, const struct gi_rows *x,
                    uint32_t width, const struct gi_vectors *vectors, uint32_t gamma_offset,
                    float eps, const struct gi_rows *y);

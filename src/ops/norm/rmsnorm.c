@@ -24,14 +24,17 @@ static void record(struct gi_recorder *recorder, const char *label, const struct
 {
     const uint32_t width = params->width;
     assert(width > 0 && width % 4 == 0 && params->gamma % 4 == 0);
-    assert(x->stride >= width && y->stride >= width && !(y->is_half && is_added));
+    assert(x->stride >= width && y->stride >= width);
+    assert(!(y->is_half && (is_added || x == y)) && !(is_added && x == y));
     struct gi_program_key key =
-        GI_KEY(GI_PROGRAM_RMSNORM, {"WG_SIZE", wg_size(recorder->gpu, width)}, {"ADD", is_added},
-               {"HALF", gi_half_form(y)});
+        GI_KEY(GI_PROGRAM_RMSNORM,
+               {"WG_SIZE", gi_recorder_wg_size(recorder, wg_size(recorder->gpu, width))},
+               {"ADD", is_added}, {"HALF", gi_half_form(y)});
     gi_key_option(&key, "SCALED", params->scale != UINT32_MAX);
+    gi_key_option(&key, "IN_PLACE", x == y);
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {y->range, x->range, vectors->range},
+        .bindings = {y->range, x == y ? (struct gi_range){0} : x->range, vectors->range},
         GI_PARAMS_OF(*params),
         .grid = {.size = {1, 1, 1}, .rule = GI_GRID_TOKENS, .axis = 0, .divisor = 1},
     };

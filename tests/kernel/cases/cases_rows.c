@@ -42,8 +42,8 @@ KT_DESCRIBE(last_row, row_axes);
 
 //-- norms -----------------------------------------------------------------------------------------
 
-enum norm_form { NORM_F32, NORM_HALF, NORM_ADDED, NORM_SCALED };
-static const char *const rmsnorm_forms[] = {"f32", "f16", "added", "added and scaled"};
+enum norm_form { NORM_F32, NORM_HALF, NORM_ADDED, NORM_SCALED, NORM_IN_PLACE };
+static const char *const rmsnorm_forms[] = {"f32", "f16", "added", "added and scaled", "in place"};
 
 static uint64_t record_rmsnorm(struct kt_run *run, const uint32_t *v)
 {
@@ -57,12 +57,16 @@ static uint64_t record_rmsnorm(struct kt_run *run, const uint32_t *v)
                           form == NORM_SCALED ? width : UINT32_MAX, 0, &y);
         return 12ull * width * n_tokens;
     }
+    if (form == NORM_IN_PLACE) {
+        gi_op_rmsnorm(&run->recorder, "norm", &x, width, &vectors, 0, EPS, &x);
+        return 8ull * width * n_tokens;
+    }
     const struct gi_rows y = output_rows(run, n_tokens, width, form == NORM_HALF);
     gi_op_rmsnorm(&run->recorder, "norm", &x, width, &vectors, 0, EPS, &y);
     return 8ull * width * n_tokens;
 }
 
-static const struct kt_axis rmsnorm_axes[] = {WIDTHS, TOKENS, KT_NAMED("form", 4, rmsnorm_forms)};
+static const struct kt_axis rmsnorm_axes[] = {WIDTHS, TOKENS, KT_NAMED("form", 5, rmsnorm_forms)};
 KT_DESCRIBE(rmsnorm, rmsnorm_axes);
 
 // Rows with a mean of their own.

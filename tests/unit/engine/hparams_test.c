@@ -51,6 +51,32 @@ TEST(inputs_of_layers_are_whole_blocks)
     assert_int_equal(err.status, GLINFER_STATUS_UNSUPPORTED);
 }
 
+TEST(runs_of_layers_have_limits)
+{
+    static const struct {
+        uint32_t n_run, n_layer; // n_layer 0: refused
+    } cases[] = {{1, 3}, {2, 6}, {GI_MAX_LAYERS / 3, GI_MAX_LAYERS / 3 * 3}, {0, 0}, {342, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static struct gi_hparams hparams;
+        BUILDER b = {0};
+        struct glinfer_error err;
+        gguf_header(&b, 0, 1);
+        gguf_pair_u32(&b, "nanbeige.num_loops", cases[i].n_run);
+        gguf_pad(&b, 32);
+        GGUF *gguf = gi_gguf_open(GI_SOURCE_MEMORY(b.data, b.size, "test.gguf"), &err);
+        assert_non_null(gguf);
+        hparams = (struct gi_hparams){.n_layer = 3};
+        const struct gi_hparams_reader reader = {gguf, "nanbeige", &err};
+        assert_int_equal(gi_hparams_loops(&reader, &hparams), cases[i].n_layer > 0);
+        if (cases[i].n_layer > 0) {
+            assert_int_equal(hparams.n_layer, cases[i].n_layer);
+            assert_int_equal(hparams.has_loop_norm, cases[i].n_run > 1);
+        } else {
+            assert_int_equal(err.status, GLINFER_STATUS_BAD_FILE);
+        }
+    }
+}
+
 // Holds what a file of Gemma 3n says.
 struct gemma3n {
     uint32_t n_streams, active, n_embd, n_input, rank, n_shared;

@@ -52,7 +52,7 @@ void gi_plan_adapters(struct gi_model_plan *plan)
     }
     for (uint32_t i = 0; i < n_base && !plan->failure.status; i++) {
         const struct gi_plan_weight *base = &plan->weights[i];
-        if (base->weight.adapter_rank > 0) {
+        if (base->weight.adapter_rank > 0 && !base->same) {
             struct gi_plan_weight *weight = &plan->weights[plan->n_weights++];
             char name[sizeof(base->name)];
             memcpy(name, base->name, sizeof(name));

@@ -49,11 +49,12 @@ static void plan_layer_norms(struct gi_model_plan *plan, uint32_t layer)
     for (size_t i = 0; i < tables.n_norms; i++) {
         const struct gi_norm_spec *spec = &tables.norms[i];
         const char *name = norm_name(plan, spec, layer);
+        const uint32_t own = gi_file_layer(hparams, layer);
         uint32_t n_cols, n_rows;
         gi_norm_shape(hparams, layer, spec->size, &n_cols, &n_rows);
-        if (name && has_norm(plan, spec, name, layer)) {
-            gi_plan_require(plan, name, layer, find_suffix(plan, spec, name, layer), n_cols, n_rows,
-                            1, &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm]);
+        if (name && has_norm(plan, spec, name, own)) {
+            gi_plan_require(plan, name, own, find_suffix(plan, spec, name, own), n_cols, n_rows, 1,
+                            &plan->norms[layer * GI_NORM_COUNT + (uint32_t)spec->norm]);
         }
     }
 }
@@ -95,8 +96,12 @@ static const struct gi_gguf_tensor *norm_after(const struct gi_model_plan *plan,
     if (norm == GI_NORM_NONE) {
         return NULL;
     }
-    return norm == GI_NORM_NEXT ? plan->norms[((size_t)layer + 1) * GI_NORM_COUNT]
-                                : plan->norms[layer * GI_NORM_COUNT + (uint32_t)norm];
+    if (norm == GI_NORM_NEXT) {
+        const bool is_last = (layer + 1) % plan->norm_layout.n_turn == 0;
+        layer = is_last ? plan->hparams.n_layer : layer + 1;
+        norm = GI_NORM_ATTN;
+    }
+    return plan->norms[(size_t)layer * GI_NORM_COUNT + (uint32_t)norm];
 }
 
 //-- weights -------------------------------------------------------------------------------------
@@ -211,9 +216,22 @@ static const struct gi_weight_spec *choose_form(const struct gi_model_plan *plan
     return is_other ? spec->other : spec;
 }
 
+// Finds the weight of an earlier layer that has the same tensors and is followed by the same norm.
+static const struct gi_plan_weight *find_same(const struct gi_model_plan *plan,
+                                              const struct gi_plan_weight *weight)
+{
+    const uint32_t n_own = plan->hparams.n_own_layer;
+    if (n_own == 0 || weight->layer < n_own) {
+        return NULL;
+    }
+    const struct gi_plan_weight *earlier = weight - (size_t)n_own * GI_SLOT_COUNT;
+    return earlier->gamma != weight->gamma ? NULL : earlier->same ? earlier->same : earlier;
+}
+
 static void plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight_spec *spec,
                               uint32_t layer)
 {
+    const uint32_t own = gi_file_layer(&plan->hparams, layer);
     struct gi_plan_weight *weight = &plan->weights[layer * GI_SLOT_COUNT + (uint32_t)spec->slot];
     snprintf(weight->name, sizeof(weight->name), "blk.%u.%s", layer, spec->name);
     weight->order = spec->order;
@@ -226,14 +244,14 @@ static void plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
         n_all--;
     }
     const uint32_t n_expert = gi_plan_expert_sources(spec->order);
-    const char *stack = find_stack(plan, spec, layer);
+    const char *stack = find_stack(plan, spec, own);
     const uint32_t n_stacked = n_all < 3 ? n_all : 3; // q, k and v, without gates of heads
     uint32_t n;
     for (; weight->n_sources < n_all; weight->n_sources += n) {
-        const char *name = stack ? stack : source_name(plan, spec, weight->n_sources, layer);
+        const char *name = stack ? stack : source_name(plan, spec, weight->n_sources, own);
         n = !stack ? count_slices(spec, weight->n_sources) : n_expert > 0 ? n_expert : n_stacked;
         stack = NULL;
-        find_sources(plan, spec, name, layer, n, weight);
+        find_sources(plan, spec, name, own, n, weight);
     }
     weight->weight.is_ungated = spec->slot == GI_SLOT_GATE_UP && !gi_plan_has_gate(spec->order);
     weight->gamma = norm_after(plan, layer, spec->next_norm);
@@ -244,6 +262,7 @@ static void plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
     }
     weight->can_adapt = spec->slot <= GI_SLOT_DOWN && n_expert == 0 &&
                         !(spec->slot == GI_SLOT_GATE_UP && plan->hparams.is_sparse[layer]);
+    weight->same = find_same(plan, weight);
     gi_weight_layout(plan, weight);
 }
 
@@ -261,7 +280,8 @@ static void plan_weights(struct gi_model_plan *plan)
         const struct gi_layer_tables tables =
             gi_model_family_tables(plan->family, &plan->hparams, layer);
         for (size_t i = 0; i < tables.n_weights; i++) {
-            plan_layer_weight(plan, choose_form(plan, &tables.weights[i], layer), layer);
+            const uint32_t own = gi_file_layer(&plan->hparams, layer);
+            plan_layer_weight(plan, choose_form(plan, &tables.weights[i], own), layer);
         }
     }
     plan->n_weights = n_layer * GI_SLOT_COUNT;

@@ -32,6 +32,8 @@ struct gi_plan_weight {
     const struct gi_gguf_tensor *post;  // gamma of the norm of its result; NULL: none
     const struct gi_gguf_tensor *scale; // the factor of the layer after that norm; NULL: none
     bool can_adapt;                     // adapters may change it
+    // The weight of an earlier layer that is the same, ranges too; NULL: none.
+    const struct gi_plan_weight *same;
     // The weight that a matrix A of adapters, which has no sources, belongs to; else NULL.
     const struct gi_plan_weight *adapts;
     struct gi_weight weight;

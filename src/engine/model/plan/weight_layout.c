@@ -249,7 +249,9 @@ void gi_weight_layout(struct gi_model_plan *plan, struct gi_plan_weight *weight)
     weight->weight.n_cols =
         first->n_tap > 0 ? first->n_tap * first->n_col : (uint32_t)first->tensor->dims[0];
     cut_weight(plan, weight);
-    add_sizes(plan, weight);
+    if (!weight->same) {
+        add_sizes(plan, weight);
+    }
 }
 
 void gi_weight_layout_adapter(struct gi_model_plan *plan, struct gi_plan_weight *weight)
