@@ -1,16 +1,16 @@
 // Attention for llvmpipe, where a group is one vector of 8 invocations and costs 5 us before its first
 // key. What an invocation works on is in private memory, nothing branches but the loop over tiles of
-// keys, and llvmpipe fetches lane by lane, some 150 cycles for 16 bytes even if all lanes read the same,
-// so that each fetch serves several queries. Softmax is online. Measurements: glsl/measurements.md.
+// keys, keys come by texel fetches, since llvmpipe loads from buffers lane by lane, and each fetch serves
+// several queries. Softmax is online. Measurements: glsl/measurements.md.
 //
 // BATCH 0: one token, from the buffers of attention.comp. Invocation i owns keys i, i + 8, ... of the
 // range's tiles, 8 VECTORS keys each, for HEADS heads of one kv head. At the end the invocations' results
 // meet in shared memory, after a barrier that is free for a group of one vector. Ranges take tiles in
-// turn; the last group to finish merges them. Keys come by texel fetches.
+// turn; the last group to finish merges them.
 //
 // BATCH 1: token m, at position n_past + m, over the keys 0..n_past + m, with AFTER also over later keys.
-// Formula and bindings: attention/tile.glsl. Invocation i owns tokens i, i + 8, ... of VECTORS * 8 tokens
-// of a head; tiles have KEYS keys, and softmax needs no other invocation.
+// Formula and bindings: attention/tile.glsl. Invocation i owns rows i, i + 8, ... of VECTORS * 8 rows: those
+// of HEADS heads of one kv head, token by token. Tiles have KEYS keys, and softmax needs no other invocation.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "params/attention.glsl"
@@ -20,7 +20,7 @@
 #include "lib/slot.glsl"
 #include "attention/kv_vec8.glsl"
 
-#if !defined(HEAD_DIM) || !(defined(HEADS) || BATCH) || !defined(VECTORS) || !defined(KEYS)
+#if !defined(HEAD_DIM) || !defined(HEADS) || !defined(VECTORS) || !defined(KEYS)
 #error "HEAD_DIM, a multiple of 8, in a batch over 256 of 16; HEADS; VECTORS of 8 keys or tokens; KEYS"
 #endif
 
@@ -39,9 +39,10 @@
 #define VEC8 uint(h * HALF_VEC8 + j)
 
 #if BATCH
-#define QUERIES VECTORS // of an invocation: tokens
+#define QUERIES VECTORS // of an invocation: tokens of heads
 #define EACH KEYS       // keys of a tile that an invocation meets: all
 #define KEY_OF(first, n) ((first) + uint(n))
+#define TOKENS (8 * VECTORS / HEADS) // of a group
 #else
 #define QUERIES HEADS
 #define EACH VECTORS // every eighth
@@ -80,14 +81,14 @@ void begin_query(int i, uint begin)
 }
 
 #if BATCH
-uint token[QUERIES];
+uint token[QUERIES], head[QUERIES];
 
 // Returns a score of query i as its token sees it.
 float mask_score(int i, uint key, uint n_key, float score)
 {
     uint n_seen = state.n_past + token[i] + 1u;
 #if ALIBI
-    score -= alibi_bias(gl_WorkGroupID.y + first_group, n_seen, key);
+    score -= alibi_bias(head[i], n_seen, key);
 #endif
     score = key < end_seen(n_seen) ? score : MASKED;
     return key >= first_seen(n_seen) ? score : MASKED;
@@ -170,12 +171,12 @@ void add_tile(uint first_row, uint first_key, uint n_key)
 }
 
 #if BATCH
-void write_tokens(uint head)
+void write_tokens(uint end)
 {
     for (int i = 0; i < QUERIES; i++) {
-        uint begin = token[i] * (params.out_stride / 4u) + head * N_QUAD;
-        float total = with_sink(weight_sum[i], largest[i], head);
-        if (token[i] < state.n_tokens) {
+        uint begin = token[i] * (params.out_stride / 4u) + head[i] * N_QUAD;
+        float total = with_sink(weight_sum[i], largest[i], head[i]);
+        if (token[i] < end) {
             EACH_VEC8 {
                 result[begin + 2u * VEC8] = sum_low[i][h][j] / total;
                 result[begin + 2u * VEC8 + 1u] = sum_high[i][h][j] / total;
@@ -186,17 +187,22 @@ void write_tokens(uint head)
 
 void main()
 {
-    uint head = gl_WorkGroupID.y + first_group, first_token = gl_WorkGroupID.x * uint(8 * VECTORS);
-    uint first_row = head * params.n_kv_head / params.n_head * params.n_ctx;
-    uint n_key = end_seen(state.n_past + min(first_token + uint(8 * VECTORS), state.n_tokens));
+    uint n_rep = params.n_head / params.n_kv_head, n_run = (n_rep + uint(HEADS) - 1u) / uint(HEADS);
+    uint run = gl_WorkGroupID.y + first_group, kv_head = run / n_run;
+    uint first_head = kv_head * n_rep + run % n_run * uint(HEADS);
+    uint last_head = (kv_head + 1u) * n_rep - 1u; // stands in for those past it
+    uint first_token = gl_WorkGroupID.x * uint(TOKENS);
+    uint end = min(first_token + uint(TOKENS), state.n_tokens), n_key = end_seen(state.n_past + end);
     for (int i = 0; i < QUERIES; i++) {
-        token[i] = first_token + uint(8 * i) + gl_LocalInvocationID.x;
-        begin_query(i, min(token[i], state.n_tokens - 1u) * (params.q_stride / 4u) + head * N_QUAD);
+        uint row = uint(8 * i) + gl_LocalInvocationID.x;
+        token[i] = first_token + row / uint(HEADS);
+        head[i] = min(first_head + row % uint(HEADS), last_head);
+        begin_query(i, min(token[i], end - 1u) * (params.q_stride / 4u) + head[i] * N_QUAD);
     }
     for (uint key = first_seen(state.n_past + first_token + 1u); key < n_key; key += uint(KEYS)) {
-        add_tile(first_row, key, n_key);
+        add_tile(kv_head * params.n_ctx, key, n_key);
     }
-    write_tokens(head);
+    write_tokens(end);
 }
 #else
 #include "attention/ranges.glsl"

@@ -23,6 +23,7 @@ struct batch_shape {
     enum gi_program_id program;
     uint32_t n_tokens; // of a group
     uint32_t keys, vectors;
+    uint32_t heads; // of a kv head, that a group works on together; 0: another kernel
 };
 
 #define MOST_KEYS 8 // of a tile of glsl/attention/attention_row.comp, in a long context
@@ -71,31 +72,35 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
 {
     const enum gi_batch_form form = gi_batch_form(gpu);
     if (form == GI_BATCH_FORM_SPLIT && out == GI_HALF_FORM_LARGE && has_half_form(gpu, layer)) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, 64, 0, 0};
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, .n_tokens = 64};
     }
     if (form == GI_BATCH_FORM_SPLIT && gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH)) {
         // Tall groups have no registers for slopes; with q they would be half as many.
         return may_be_tall(gpu, layer) && !(rule && rule->max_bias > 0)
-                   ? (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, TALL_TOKENS, 0, 0}
-                   : (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, 32, 0, 0};
+                   ? (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, .n_tokens = TALL_TOKENS}
+                   : (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, .n_tokens = 32};
     }
     const bool has_row_parts = layer->head_dim <= 256 || layer->head_dim % 16 == 0;
     if (form != GI_BATCH_FORM_ROW || !has_row_parts ||
+        layer->range.size / 16 > gi_gpu_limits(gpu)->max_texels ||
         !gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH_ROW)) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE, find_block(gpu).n_tokens, 0,
-                                    0};
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_LANE,
+                                    .n_tokens = find_block(gpu).n_tokens};
     }
     // Attention over all positions of a sound takes long enough to repay twice the compile time.
     const uint32_t few = rule && rule->after > 0 ? 8 : 4;
     const uint32_t most = layer->head_dim <= 96 ? few : layer->head_dim <= 256 ? 2 : 1;
-    const uint32_t vectors = gi_min_u32(most, gi_divide_up(max_tokens, 8));
+    const uint32_t n_rep = layer->n_head / layer->n_kv_head;
+    const uint32_t vectors = gi_min_u32(most, gi_divide_up(max_tokens, gi_divide_up(8, n_rep)));
+    const uint32_t heads = gi_divide_up(n_rep, gi_divide_up(n_rep, 8 * vectors));
     uint32_t keys = layer->head_dim <= 64 ? 2 : 1;
     while (
         keys < MOST_KEYS &&
         !gi_loops_fit(gpu, gi_loop_turns_of_keys(layer->n_ctx, layer->head_dim, keys, vectors))) {
         keys *= 2;
     }
-    return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors, keys, vectors};
+    return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH_ROW, 8 * vectors / heads, keys, vectors,
+                                heads};
 }
 
 // Returns the most ranges of keys that a context has.
@@ -454,6 +459,7 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     const uint32_t max_tokens = (uint32_t)(q->range.size / (q->stride * sizeof(float)));
     const struct batch_shape shape =
         choose_shape(recorder->gpu, layer, max_tokens, gi_half_form(out), rule);
+    uint32_t n_group = layer->n_head;
     struct gi_program_key key =
         GI_KEY(shape.program, {"WINDOW", rule->window > 0}, {"SOFTCAP", rule->softcap > 0},
                {"K_TYPE", layer->type_k}, {"V_TYPE", layer->type_v}, {"HEAD_DIM", layer->head_dim});
@@ -461,6 +467,8 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
         define_block(recorder->gpu, layer, &key);
     } else if (shape.program == GI_PROGRAM_ATTENTION_BATCH_ROW) {
         gi_key_define(&key, "KEYS", shape.keys);
+        gi_key_define(&key, "HEADS", shape.heads);
+        n_group = layer->n_kv_head * gi_divide_up(layer->n_head / layer->n_kv_head, shape.heads);
     } else if (shape.program == GI_PROGRAM_ATTENTION_BATCH) {
         const bool is_tall = shape.n_tokens == TALL_TOKENS;
         gi_key_define(&key, "HALF", gi_half_form(out));
@@ -482,8 +490,9 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {out->range, q->range, {0}, layer->range},
+        .texels = {[3] = shape.heads > 0 ? GI_TEXEL_UVEC4 : GI_TEXEL_NONE},
         GI_PARAMS_OF(params),
-        .grid = {.size = {1, layer->n_head, n_part},
+        .grid = {.size = {1, n_group, n_part},
                  .rule = GI_GRID_TOKENS,
                  .axis = 0,
                  .divisor = shape.n_tokens,
