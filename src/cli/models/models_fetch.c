@@ -2,6 +2,7 @@
 
 #include "cli/models/models_http.h"
 #include "cli/models/models_part.h"
+#include "cli/models/models_pull.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,10 +70,10 @@ static bool refuse_status(const struct models_wanted *wanted, long status)
 static bool refuse_outcome(const struct models_wanted *wanted, const char *why, uint64_t kept)
 {
     char host[128], size[24];
-    if (cli_is_interrupted() && kept == 0) {
+    if (!models_goes_on(NULL, 0, 0) && kept == 0) {
         return cli_fail(CLI_EXIT_INTERRUPTED, "interrupted");
     }
-    if (cli_is_interrupted()) {
+    if (!models_goes_on(NULL, 0, 0)) {
         return cli_fail(CLI_EXIT_INTERRUPTED,
                         "interrupted; %s of %s are kept; the same command continues from there",
                         cli_format_size(size, kept), wanted->name);
@@ -89,10 +90,14 @@ static void show_progress(struct fetch *fetch)
 {
     char text[160], done[24], total[24], rate_text[24];
     const double now = cli_now();
-    if (!fetch->bar.is_wanted || now - fetch->shown < 0.2) {
+    if (now - fetch->shown < 0.2) {
         return;
     }
     fetch->shown = now;
+    (void)models_goes_on(fetch->wanted->url, fetch->part.size, fetch->size);
+    if (!fetch->bar.is_wanted) {
+        return;
+    }
     const double rate = (double)(fetch->part.size - fetch->start) / (now - fetch->begin + 1e-9);
     cli_format_size(done, fetch->part.size);
     cli_format_size(rate_text, (uint64_t)rate);
@@ -238,7 +243,7 @@ static bool pause_before(const struct models_wanted *wanted, const struct models
     }
     cli_say("%s: %s; trying again in %" PRIu64 " s", wanted->name, why, seconds);
     cli_bar_init(&bar);
-    for (uint64_t left = seconds; left > 0 && !cli_is_interrupted(); left--) {
+    for (uint64_t left = seconds; left > 0 && models_goes_on(NULL, 0, 0); left--) {
         const struct timespec second = {.tv_sec = 1};
         snprintf(text, sizeof(text), "trying again in %" PRIu64 " s", left);
         cli_bar_text(&bar, text);
@@ -309,7 +314,7 @@ static bool request_rest(struct fetch *fetch, bool *is_whole, char *why, size_t 
         return false;
     }
     // A network that was there a moment ago may come back.
-    if (cli_is_interrupted() || (outcome == MODELS_HOPELESS && !fetch->is_moving)) {
+    if (!models_goes_on(NULL, 0, 0) || (outcome == MODELS_HOPELESS && !fetch->is_moving)) {
         return refuse_outcome(wanted, why, kept(fetch));
     }
     if (outcome == MODELS_ANSWERED && reply.status == 416) {
@@ -348,7 +353,7 @@ static bool fetch_rest(struct fetch *fetch)
         if (!is_whole && !pause_before(fetch->wanted, &fetch->reply, why, n_try)) {
             return false;
         }
-        if (cli_is_interrupted()) {
+        if (!models_goes_on(NULL, 0, 0)) {
             return refuse_outcome(fetch->wanted, why, kept(fetch));
         }
     }
@@ -466,7 +471,7 @@ bool models_fetch_text(const struct models_wanted *wanted, struct cli_bytes *tex
             snprintf(next, MODELS_MAX_URL, "%s", reply.next);
             return reply.status == 200 || refuse_status(wanted, reply.status);
         }
-        if (outcome != MODELS_BROKEN || n_try == MAX_TRIES || cli_is_interrupted()) {
+        if (outcome != MODELS_BROKEN || n_try == MAX_TRIES || !models_goes_on(NULL, 0, 0)) {
             return refuse_outcome(wanted,
                                   outcome == MODELS_REFUSED ? "the answer is too long" : why, 0);
         }

@@ -1,7 +1,7 @@
 #include "cli/models/models_http.h"
 
 #include "cli/common/cli_io.h"
-#include "cli/models/models_source.h"
+#include "cli/models/models_pull.h"
 
 #include <ctype.h>
 #include <curl/curl.h>
@@ -121,7 +121,7 @@ static size_t take_data(char *data, size_t unit, size_t n, void *user)
 static int check_interrupt(void *user, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     (void)user, (void)a, (void)b, (void)c, (void)d;
-    return cli_is_interrupted();
+    return !models_goes_on(NULL, 0, 0);
 }
 
 static void limit_protocols(CURL *curl, const char *url)

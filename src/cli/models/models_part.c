@@ -1,5 +1,7 @@
 #include "cli/models/models_part.h"
 
+#include "cli/models/models_pull.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <nettle/sha2.h>
@@ -101,7 +103,7 @@ static bool lock(const struct models_part *part)
         cli_say("another glinfer is fetching %s; waiting for it", models_base_name(part->path));
     }
     while (flock(part->file, LOCK_EX) != 0) {
-        if (cli_is_interrupted()) {
+        if (!models_goes_on(NULL, 0, 0)) {
             return cli_fail(CLI_EXIT_INTERRUPTED, "interrupted");
         }
         if (errno != EINTR) {
@@ -286,7 +288,7 @@ bool models_hash_file(int file, const char *path, uint64_t size, struct cli_bar 
     uint8_t *block = cli_alloc(HASH_BLOCK, 1);
     ssize_t n = 1;
     sha256_init(&context);
-    for (uint64_t done = 0; n > 0 && !cli_is_interrupted(); done += (uint64_t)n) {
+    for (uint64_t done = 0; n > 0 && models_goes_on(NULL, 0, 0); done += (uint64_t)n) {
         n = pread(file, block, HASH_BLOCK, (off_t)done);
         if (n > 0) {
             sha256_update(&context, (size_t)n, block);
@@ -301,7 +303,7 @@ bool models_hash_file(int file, const char *path, uint64_t size, struct cli_bar 
     }
     free(block);
     cli_bar_clear(bar);
-    if (cli_is_interrupted()) {
+    if (!models_goes_on(NULL, 0, 0)) {
         return cli_fail(CLI_EXIT_INTERRUPTED, "interrupted");
     }
     if (n < 0) {

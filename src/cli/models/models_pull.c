@@ -19,6 +19,22 @@ struct remote {
     uint64_t size;   // 0: not known
 };
 
+//-- progress --------------------------------------------------------------------------------------
+
+static _Thread_local models_watch_fn watch_fn; // NULL: nobody watches
+static _Thread_local void *watch_user;
+
+void models_watch(models_watch_fn watch, void *user)
+{
+    watch_fn = watch;
+    watch_user = user;
+}
+
+bool models_goes_on(const char *url, uint64_t done, uint64_t total)
+{
+    return !cli_is_interrupted() && (!watch_fn || watch_fn(watch_user, url, done, total));
+}
+
 //-- the hub ---------------------------------------------------------------------------------------
 
 // Writes the hub's address without a slash at its end. Returns false with the reason printed.

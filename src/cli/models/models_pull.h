@@ -14,6 +14,14 @@ struct models_asked {
     bool is_offline;    // nothing is fetched
 };
 
+// Watches the downloads of this thread: called with the URL of a file as it arrives and the bytes
+// of it that are here and in all (0: unknown), and often without a URL. They end if it returns
+// false.
+typedef bool (*models_watch_fn)(void *user, const char *url, uint64_t done, uint64_t total);
+void models_watch(models_watch_fn watch, void *user);
+// Calls it. Returns false for downloads that end, by Ctrl-C too.
+bool models_goes_on(const char *url, uint64_t done, uint64_t total);
+
 // Fetches a source that may be fetched and writes its path; what is here already is compared with
 // what is known of it, or what the hub says. Returns false with the reason printed.
 bool models_pull(struct models_source *source, const char *word, const struct models_asked *asked,
