@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models"))
+import hub
 from serving import Server, same, start_or_skip, true, try_out
 
 GLINFER, MODEL = sys.argv[1:3]
@@ -25,7 +27,7 @@ LONG = {"prompt": "Once upon a time", "n_predict": 400, "ignore_eos": True, "tem
 class Router(Server):
     """Serves a folder with copies of MODEL and what else is put there."""
 
-    def __init__(self, names, *flags, presets=None):
+    def __init__(self, names, *flags, presets=None, env=None):
         self.folder = tempfile.TemporaryDirectory()
         self.models = self.folder.name + "/models"
         os.makedirs(self.models)
@@ -34,7 +36,7 @@ class Router(Server):
         if presets is not None:
             self.write_presets(presets)
             flags = (*flags, "--models-preset", self.folder.name + "/presets.ini")
-        super().__init__(GLINFER, None, "--models-dir", self.models, *flags)
+        super().__init__(GLINFER, None, "--models-dir", self.models, *flags, env=env)
 
     def write_presets(self, text):
         with open(self.folder.name + "/presets.ini", "w") as file:
@@ -266,10 +268,116 @@ def wakes_while_it_falls_asleep():
         same(server.get("/props?model=a")[2]["is_sleeping"], True, "told asleep")
 
 
+def stays_as_long_as_requests_say():
+    with Router(["a"]) as server:
+        def ask(reason="length", path="/api/generate", **body):
+            answer = server.ask(path, model="a", stream=False, options={"num_predict": 1}, **body)
+            same(answer.get("done_reason", "length"), reason, body)
+
+        ask("unload", keep_alive=0)
+        same(server.states()["a"], "unloaded", "it was not loaded for that")
+        ask(prompt="x", keep_alive=0)
+        server.wait_state("a", "unloaded")
+        ask("load", keep_alive=-1)
+        same(server.states()["a"], "loaded", "stays")
+        ask("unload", "/api/chat", messages=[], keep_alive="0")
+        server.wait_state("a", "unloaded")
+        ask("load", keep_alive="-1m")
+        ask(path="/api/chat", messages=HI, keep_alive="0.1s")
+        server.wait_state("a", "unloaded")
+        ask(prompt="x", keep_alive="1h30m")
+        for text in "soon", "5x", "", True:
+            true("keep_alive" in server.post("/api/generate", {"model": "a", "prompt": "x", "keep_alive": text})[2]["error"], text)
+        same(server.states()["a"], "loaded", "stays")
+    with Server(GLINFER, MODEL) as server:
+        server.ask("/api/generate", model=os.path.basename(MODEL), prompt="x", stream=False, keep_alive=0, options={"num_predict": 1})
+        end = time.monotonic() + 10
+        while not server.get("/props")[2]["is_sleeping"]:
+            true(time.monotonic() < end, "it stays awake")
+        same(server.post("/completion", {"prompt": "x", "n_predict": 1})[0], 200, "it wakes up")
+
+
+class News:
+    """The events of /models/sse."""
+
+    def __init__(self, server):
+        self.connection = server.connect(20)
+        self.connection.request("GET", "/models/sse")
+        self.answer = self.connection.getresponse()
+        same((self.answer.status, self.answer.getheader("Content-Type")), (200, "text/event-stream"), "a stream")
+
+    def until(self, model, event, **data):
+        """Returns the events up to this one."""
+        found = []
+        while True:
+            line = self.answer.readline()
+            true(line, f"no {model} {event} {data}, but {found}")
+            if line.startswith(b"data: "):
+                found.append(json.loads(line[6:]))
+                if (found[-1]["model"], found[-1]["event"]) == (model, event) and data.items() <= found[-1].get("data", {}).items():
+                    return found
+
+
+def fetches_and_removes():
+    source, path = hub.Hub(), "q4_0.gguf"
+    with open(MODEL, "rb") as file:
+        data = file.read()
+    source.add_repo("some/slow", {path: hub.File(data, pause=2)})
+    source.add_repo("some/other", {path: data, "b-Q8_0.gguf": hub.File(data, pause=3)})
+    with tempfile.TemporaryDirectory() as cache, Router(
+            ["a"], "--models-max", "0", presets="[late]\nhf-repo = some/slow\n[never]\nhf-repo = some/nothing\n",
+            env={"XDG_CACHE_HOME": cache, "HF_ENDPOINT": source.url}) as server, concurrent.futures.ThreadPoolExecutor() as pool:
+        news = News(server)
+        late = pool.submit(server.complete, "late")
+        news.until("late", "model_status", status="downloading")
+        same(server.states()["late"], "downloading", "it is fetched")
+        begin = time.monotonic()
+        same(server.complete("a")[0], 200, "another is loaded meanwhile")
+        same((server.states()["late"], time.monotonic() - begin < 5), ("downloading", True), "before it is there")
+        news.until("a", "model_status", status="loaded")
+        same(late.result()[0], 200, "then it answers")
+        events = news.until("late", "model_status", status="loaded")
+        progress = [event["data"] for event in events if event["event"] == "download_progress"]
+        same(list(progress[-1]), [f"{source.url}/some/slow/resolve/main/{path}"], "progress")
+        same([set(file) for file in progress[-1].values()], [{"done", "total"}], "of a file")
+        status, _, answer = server.complete("never")
+        true(status == 500 and "cannot load never: " in answer["error"]["message"], answer)
+        same(server.post("/models", {"model": "some/other:Q4_0"})[::2], (200, {"success": True}), "a new one")
+        news.until("some/other:Q4_0", "download_finished")
+        same(server.complete("some/other:Q4_0")[0], 200, "by the name of the hub")
+        same(server.post("/models", {"model": "some/other:Q4_0"})[0], 400, "it is there")
+        name = next(name for name in server.states() if "some/other" in name)
+        same(server.request("DELETE", "/models?model=" + name)[::2], (200, {"success": True}), "removed")
+        news.until(name, "model_remove")
+        same(server.complete(name)[0], 404, "gone")
+        true(not os.path.exists(f"{cache}/glinfer/models/hf/some/other"), "with its file")
+        for word, action in ("unload", lambda name: server.post("/models/unload", {"model": name})), \
+                ("delete", lambda name: server.request("DELETE", "/models?model=" + name)):
+            name = "some/other:Q8_0"
+            server.post("/models", {"model": name})
+            time.sleep(0.3)
+            same(server.states()[name], "downloading", "it is fetched")
+            same(action(name)[0], 200, word)
+            same(list(news.until(name, "download_failed")[-1]["data"]), ["message"], "cancelled")
+        for method, path, body, status, part in [
+                ("POST", "/models", {"model": "a b"}, 400, "USER/REPO"), ("POST", "/models", {}, 400, 'missing "model"'),
+                ("DELETE", "/models", None, 400, "in the query"), ("DELETE", "/models?model=x", None, 404, "unknown model x"),
+                ("DELETE", "/models?model=a", None, 400, "not in the cache"), ("DELETE", "/models?model=late", None, 400, "a preset or a flag"),
+                ("DELETE", "/completion", None, 405, "takes POST")]:
+            found, _, answer = server.request(method, path, body)
+            true(found == status and part in answer["error"]["message"], f"{method} {path} {body}: {found} {answer}")
+        server.get("/models?reload=1")
+        news.until("*", "models_reload")
+        server.post("/models", {"model": "some/other:Q8_0"})
+        begin = time.monotonic()
+        same((server.end(), time.monotonic() - begin < 5), (0, True), "it ends at once")
+        same(news.answer.read().count(b"data: ") >= 0, True, "and its stream, too")
+
+
 def main():
     server = start_or_skip(GLINFER, MODEL, "--sleep-idle-seconds", "1", "--metrics")
     tests = [lists_and_loads_on_demand, refuses_in_a_sentence, waits_for_its_turn, cuts_answers_of_a_model_to_be_unloaded, reads_presets,
-             refuses_wrong_presets, keeps_to_a_budget, wakes_while_it_falls_asleep]
+             refuses_wrong_presets, keeps_to_a_budget, wakes_while_it_falls_asleep, stays_as_long_as_requests_say, fetches_and_removes]
     names = sys.argv[3:]
     with server:
         succeeded = [try_out(sleeps, server)] if not names or "sleeps" in names else []

@@ -19,7 +19,7 @@ struct serve_answer *serve_answer_create(struct serve_scheduler *scheduler,
     char id[24 + 1];
     struct serve_answer *answer = cli_alloc(1, sizeof(*answer));
     answer->scheduler = scheduler;
-    answer->tokenizer = serve_scheduler_tokenizer(scheduler);
+    answer->tokenizer = scheduler ? serve_scheduler_tokenizer(scheduler) : NULL;
     answer->format = format;
     answer->task = task;
     answer->created = (int64_t)time(NULL);
@@ -410,6 +410,16 @@ static void fail(struct serve_answer *answer, const struct serve_event *event,
     cJSON_Delete(json);
 }
 
+static void take_news(struct serve_answer *answer, const char *text, size_t size)
+{
+    answer->is_over = size == 0;
+    if (size > 0) {
+        cli_bytes_add(&answer->body, "data: ");
+        cli_bytes_append(&answer->body, text, size);
+        cli_bytes_add(&answer->body, "\n\n");
+    }
+}
+
 bool serve_answer_advance(struct serve_answer *answer)
 {
     struct serve_events events = {0};
@@ -448,6 +458,9 @@ bool serve_answer_advance(struct serve_answer *answer)
             break;
         case SERVE_EVENT_FAIL:
             fail(answer, event, &events);
+            break;
+        case SERVE_EVENT_NEWS:
+            take_news(answer, events.texts.data + event->text, event->text_size);
         }
     }
     serve_events_finish(&events);

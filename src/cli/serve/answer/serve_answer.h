@@ -114,8 +114,8 @@ struct serve_answer {
     size_t sent; // bytes of the body that were sent
 };
 
-// Takes over a reference to the task. The caller sets the fields above has_begun, and calls
-// serve_answer_prepare, before it submits the task.
+// Takes over a reference to the task. scheduler: NULL for a task without jobs. The caller sets the
+// fields above has_begun, and calls serve_answer_prepare, before it submits the task.
 struct serve_answer *serve_answer_create(struct serve_scheduler *scheduler,
                                          const struct serve_format *format,
                                          struct serve_task *task);

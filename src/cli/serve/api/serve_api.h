@@ -23,6 +23,7 @@ struct serve_api {
 enum serve_method {
     SERVE_GET, // HEAD too
     SERVE_POST,
+    SERVE_DELETE,
     SERVE_OTHER,
 };
 

@@ -233,6 +233,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         exchange->call = (struct serve_call){
             .method = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 ? SERVE_GET
                       : strcmp(method, "POST") == 0                             ? SERVE_POST
+                      : strcmp(method, "DELETE") == 0                           ? SERVE_DELETE
                                                                                 : SERVE_OTHER,
             .path = url,
             .action = find_word(exchange, "action"),

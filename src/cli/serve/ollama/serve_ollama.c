@@ -8,9 +8,65 @@
 #include "cli/serve/api/serve_request.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 //-- fields ----------------------------------------------------------------------------------------
+
+// Adds up a duration of Go, such as "1h30m". Returns false for another text.
+static bool read_duration(const char *text, double *seconds)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"h", 3600},
+                 {"m", 60},    {"s", 1},     {"", 1}};
+    const double sign = text[0] == '-' ? -1 : 1;
+    text += text[0] == '-' || text[0] == '+';
+    *seconds = 0;
+    do {
+        size_t i = 0;
+        char *end;
+        const double n =
+            text[0] == '.' || (text[0] >= '0' && text[0] <= '9') ? strtod(text, &end) : -1;
+        if (n < 0) {
+            return false;
+        }
+        while (strncmp(end, units[i].name, strlen(units[i].name)) != 0) {
+            i++;
+        }
+        text = end + strlen(units[i].name);
+        *seconds += sign * n * units[i].seconds;
+        if (!units[i].name[0]) { // a number alone
+            return !text[0];
+        }
+    } while (text[0]);
+    return true;
+}
+
+bool serve_ollama_read_keep(const cJSON *body, double *seconds, bool *is_there)
+{
+    const cJSON *keep = cli_json_get(body, "keep_alive");
+    *is_there = keep && !cJSON_IsNull(keep);
+    return (cli_json_is_number(keep) || cJSON_IsString(keep)) &&
+           read_duration(keep->valuestring, seconds);
+}
+
+// Returns true for a request that only loads the model, or unloads it.
+static bool is_empty(const cJSON *body)
+{
+    const cJSON *prompt = cli_json_get(body, "prompt"), *messages = cli_json_get(body, "messages");
+    return (!prompt || (cJSON_IsString(prompt) && !prompt->valuestring[0])) &&
+           (!messages || (cJSON_IsArray(messages) && !messages->child)) &&
+           !cli_json_get(body, "input");
+}
+
+bool serve_ollama_is_farewell(const cJSON *body)
+{
+    double seconds;
+    bool is_there;
+    return serve_ollama_read_keep(body, &seconds, &is_there) && seconds == 0 && is_empty(body);
+}
 
 bool serve_ollama_check_model(const struct serve_api *api, const cJSON *body,
                               struct serve_reply *reply)
@@ -19,6 +75,8 @@ bool serve_ollama_check_model(const struct serve_api *api, const cJSON *body,
     const char *name = cli_json_get_text(body, "model");
     name = name ? name : cli_json_get_text(body, "name");
     const size_t size = name ? strlen(name) : 0, n = strlen(latest);
+    double seconds;
+    bool has_keep;
     if (size == 0) {
         serve_reply_error(reply, 400, "model is required");
         return false;
@@ -28,6 +86,11 @@ bool serve_ollama_check_model(const struct serve_api *api, const cJSON *body,
         !(is_latest && serve_api_has_model(api, name, size - n))) {
         serve_reply_error(reply, 404, "model '%s' not found; this server has %s", name,
                           api->model_name);
+        return false;
+    }
+    if (!serve_ollama_read_keep(body, &seconds, &has_keep) && has_keep) {
+        serve_reply_error(reply, 400,
+                          "invalid \"keep_alive\": expected seconds, or a duration such as \"5m\"");
         return false;
     }
     return true;
@@ -140,7 +203,7 @@ static void number_calls(cJSON *messages)
 
 //-- handlers --------------------------------------------------------------------------------------
 
-// Replies that the model is loaded, which a request without a prompt asks for.
+// Replies that the model is loaded or unloaded, which a request without a prompt asks for.
 static void reply_loaded(cJSON *body, bool is_chat, struct serve_reply *reply)
 {
     cJSON *json = cJSON_CreateObject();
@@ -153,7 +216,8 @@ static void reply_loaded(cJSON *body, bool is_chat, struct serve_reply *reply)
     } else {
         cJSON_AddStringToObject(json, "response", "");
     }
-    cJSON_AddStringToObject(json, "done_reason", "load");
+    cJSON_AddStringToObject(json, "done_reason",
+                            serve_ollama_is_farewell(body) ? "unload" : "load");
     cJSON_AddBoolToObject(json, "done", true);
     serve_reply_json(reply, 200, json);
     cJSON_Delete(body);
@@ -164,7 +228,7 @@ void serve_handle_ollama_chat(const struct serve_api *api, cJSON *body, struct s
     cJSON *messages = cli_json_get(body, "messages");
     if (!serve_ollama_check_model(api, body, reply)) {
         cJSON_Delete(body);
-    } else if (!messages || (cJSON_IsArray(messages) && !messages->child)) {
+    } else if (is_empty(body)) {
         reply_loaded(body, true, reply);
     } else {
         take_options(body);
@@ -195,12 +259,10 @@ static void make_messages(cJSON *body)
 void serve_handle_ollama_generate(const struct serve_api *api, cJSON *body,
                                   struct serve_reply *reply)
 {
-    const cJSON *prompt = cli_json_get(body, "prompt");
     const char *suffix = cli_json_get_text(body, "suffix");
-    const bool is_empty = !prompt || (cJSON_IsString(prompt) && !prompt->valuestring[0]);
     if (!serve_ollama_check_model(api, body, reply)) {
         cJSON_Delete(body);
-    } else if (is_empty) {
+    } else if (is_empty(body)) {
         reply_loaded(body, false, reply);
     } else if (suffix && suffix[0]) {
         serve_reply_error(reply, 400, "\"suffix\" is not supported");

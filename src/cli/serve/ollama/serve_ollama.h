@@ -7,6 +7,11 @@
 // otherwise replies with Ollama's error.
 bool serve_ollama_check_model(const struct serve_api *api, const cJSON *body,
                               struct serve_reply *reply);
+// Reads "keep_alive", seconds or a duration such as "1h30m"; less than 0: for ever. Returns false
+// with *is_there if it is invalid, and without it if it is missing.
+bool serve_ollama_read_keep(const cJSON *body, double *seconds, bool *is_there);
+// Returns true for a request without a prompt whose "keep_alive" is 0: it unloads the model.
+bool serve_ollama_is_farewell(const cJSON *body);
 // Append the language model as /api/tags and /api/ps have it, if there is one.
 void serve_ollama_add_file(const struct serve_api *api, cJSON *list);
 void serve_ollama_add_loaded(const struct serve_api *api, cJSON *list);

@@ -356,6 +356,7 @@ static void merge(struct serve_router *router, struct catalog *catalog, bool is_
     {
         if (model->origin && !model->is_found && !model->is_gone) {
             model->is_gone = true;
+            serve_router_tell(router, model->name, "model_remove", NULL);
             model->leaves =
                 model->state == SERVE_MODEL_LOADED || model->state == SERVE_MODEL_LOADING
                     ? cli_now() + (double)model->cut_after

@@ -40,15 +40,18 @@ struct serve_model {
     double used;      // cli_now() at the end of its last request
     double leaves;    // cli_now() at which its answers are cut, since it was to be unloaded; 0: not
     bool is_cut;      // they were
+    bool has_keep;    // its last request said for how long it stays:
+    double keep_s;    // seconds; less than 0: for ever
     bool is_wanted;   // without a request
     bool is_pinned;   // never leaves
     bool is_on_start; // loaded when the server starts
     bool is_hidden;   // in lists
-    bool hides_cached; // others of the same file are hidden
-    bool is_gone;      // from the place where it was found
-    bool is_found;     // while models are found again
-    bool has_failed;   // to load, the last time
-    int64_t cut_after; // seconds that answers have once it was to be unloaded
+    bool hides_cached;   // others of the same file are hidden
+    bool is_gone;        // from the place where it was found
+    bool is_found;       // while models are found again
+    bool is_downloading; // its file
+    bool has_failed;     // to load, the last time
+    int64_t cut_after;   // seconds that answers have once it was to be unloaded
 };
 
 // Makes the model of -m and --speech-model. has_ending: its name is that of its file with the

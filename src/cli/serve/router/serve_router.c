@@ -26,7 +26,11 @@ void serve_visit_finish(struct serve_visit *visit)
         }
     } else if (visit->state == SERVE_VISIT_INSIDE) {
         visit->model->n_users--;
-        visit->model->used = visit->is_look ? visit->model->used : cli_now();
+        if (!visit->is_look) {
+            visit->model->used = cli_now();
+            visit->model->has_keep = visit->has_keep;
+            visit->model->keep_s = visit->keep_s;
+        }
     }
     pthread_cond_signal(&router->changed);
     pthread_mutex_unlock(&router->lock);
@@ -74,7 +78,8 @@ static bool visit_model(struct serve_visit *visit, const struct serve_call *call
         serve_reply_error(reply, 503, "the server is shutting down");
         return false;
     }
-    if (need == SERVE_NEEDS_FILE && (!router->has_one || !is_awake)) {
+    if ((need == SERVE_NEEDS_FILE && (!router->has_one || !is_awake)) ||
+        (visit->is_farewell && !is_awake)) {
         struct serve_api api = model->api;
         api.scheduler = NULL;
         serve_api_handle(&api, call, reply);
@@ -99,8 +104,7 @@ static bool begin(struct serve_visit *visit, const struct serve_call *call,
     if (!router->has_one && serve_router_handle(router, call, reply)) {
         return false;
     }
-    if (serve_api_need(call) == SERVE_NEEDS_NOTHING ||
-        !serve_router_read(router, call, name, &visit->is_stream)) {
+    if (serve_api_need(call) == SERVE_NEEDS_NOTHING || !serve_router_read(visit, call, name)) {
         serve_api_handle(&router->front, call, reply);
         return false;
     }
@@ -167,6 +171,8 @@ struct serve_router *serve_router_create(struct serve_settings *settings)
     router->front = (struct serve_api){.settings = settings, .started = (int64_t)time(NULL)};
     TAILQ_INIT(&router->models);
     TAILQ_INIT(&router->waiting);
+    TAILQ_INIT(&router->downloads);
+    pthread_mutex_init(&router->news, NULL);
     pthread_mutex_init(&router->lock, NULL);
     pthread_mutex_init(&router->reload, NULL);
     pthread_cond_init(&router->changed, NULL);
@@ -189,6 +195,7 @@ void serve_router_drain(struct serve_router *router)
     struct serve_model *model;
     pthread_mutex_lock(&router->lock);
     router->is_draining = true;
+    serve_router_close_news(router);
     TAILQ_FOREACH(model, &router->models, place)
     {
         if (model->api.scheduler) {
@@ -204,6 +211,7 @@ void serve_router_stop(struct serve_router *router)
     struct serve_model *model;
     pthread_mutex_lock(&router->lock);
     router->is_stopped = router->is_draining = true;
+    serve_router_close_news(router);
     pthread_cond_signal(&router->changed);
     pthread_mutex_unlock(&router->lock);
     if (router->has_thread) {
@@ -229,6 +237,8 @@ void serve_router_destroy(struct serve_router *router)
         serve_model_finish(model);
         free(model);
     }
+    serve_router_finish_news(router);
+    pthread_mutex_destroy(&router->news);
     pthread_mutex_destroy(&router->reload);
     pthread_cond_destroy(&router->changed);
     pthread_mutex_destroy(&router->lock);
@@ -260,6 +270,7 @@ bool serve_router_take_ready(struct serve_router *router)
     router->own->state = SERVE_MODEL_LOADED;
     router->own->used = cli_now();
     serve_model_show(router->own);
+    serve_router_tell_state(router, router->own);
     pthread_cond_signal(&router->changed);
     pthread_mutex_unlock(&router->lock);
     return true;

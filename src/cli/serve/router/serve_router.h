@@ -22,9 +22,12 @@ struct serve_visit {
         SERVE_VISIT_INSIDE, // it uses the model
         SERVE_VISIT_FAILED,
     } state;
-    bool is_look;    // the model may fall asleep regardless of it
-    bool is_stream;  // the client takes events
-    unsigned status; // of the failure
+    bool is_look;     // the model may fall asleep regardless of it
+    bool is_stream;   // the client takes events
+    bool has_keep;    // the request says for how long its model stays
+    bool is_farewell; // and asks for nothing else than that it leaves
+    double keep_s;    // seconds; less than 0: for ever
+    unsigned status;  // of the failure
     char failure[1024];
 };
 

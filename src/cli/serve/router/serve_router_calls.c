@@ -1,6 +1,8 @@
 // Calls of a router: those about all models, and the model of any other.
+#include "cli/common/cli_io.h"
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
+#include "cli/models/models_cache.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/ollama/serve_ollama.h"
 #include "cli/serve/router/serve_catalog.h"
@@ -33,13 +35,15 @@ static bool read_form_name(const struct serve_call *call, char name[SERVE_MAX_NA
     return true;
 }
 
-bool serve_router_read(const struct serve_router *router, const struct serve_call *call,
-                       char name[SERVE_MAX_NAME], bool *is_stream)
+bool serve_router_read(struct serve_visit *visit, const struct serve_call *call,
+                       char name[SERVE_MAX_NAME])
 {
+    const bool has_one = visit->router->has_one;
     const size_t n = strlen(model_path);
     const char *asked = strncmp(call->path, model_path, n) == 0 ? call->path + n : call->model;
     snprintf(name, SERVE_MAX_NAME, "%s", asked ? asked : "");
-    if (router->has_one || call->method == SERVE_GET || name[0]) {
+    if ((has_one && !is_ollama(call)) || call->method == SERVE_GET ||
+        (name[0] && !is_ollama(call))) {
         return true;
     }
     if (serve_api_need(call) == SERVE_NEEDS_SPEECH) {
@@ -49,8 +53,11 @@ bool serve_router_read(const struct serve_router *router, const struct serve_cal
     const char *text = cli_json_get_text(body, "model");
     text = !text && is_ollama(call) ? cli_json_get_text(body, "name") : text;
     snprintf(name, SERVE_MAX_NAME, "%s", text ? text : "");
-    *is_stream = cJSON_IsTrue(cli_json_get(body, "stream")) && !is_ollama(call);
-    const bool is_read = body || call->body_size == 0;
+    visit->is_stream = cJSON_IsTrue(cli_json_get(body, "stream")) && !is_ollama(call);
+    visit->has_keep =
+        is_ollama(call) && serve_ollama_read_keep(body, &visit->keep_s, &visit->has_keep);
+    visit->is_farewell = visit->has_keep && serve_ollama_is_farewell(body);
+    const bool is_read = has_one || body || call->body_size == 0;
     cJSON_Delete(body);
     return is_read;
 }
@@ -62,7 +69,30 @@ static bool has_name(const struct serve_model *model, const char *name, size_t s
            (strlen(own) == size && memcmp(own, name, size) == 0);
 }
 
-static struct serve_model *find_named(struct serve_router *router, const char *name)
+// Returns the name that a model has in the cache, which the hub's name of it leads to.
+static bool find_pulled_name(const char *name, char *own, size_t size)
+{
+    char why[256];
+    struct models_source source;
+    struct models_list list;
+    struct glinfer_error err;
+    if (!models_source_read_hub(&source, name, NULL, why, sizeof(why))) {
+        return false;
+    }
+    cli_keep_failures(&err);
+    const bool is_listed = models_cache_list(&list);
+    cli_keep_failures(NULL);
+    const struct models_entry *entry = is_listed ? models_list_source(&list, &source) : NULL;
+    if (entry) {
+        models_entry_name(entry, own, size);
+    }
+    if (is_listed) {
+        models_list_finish(&list);
+    }
+    return entry;
+}
+
+static struct serve_model *find_listed(struct serve_router *router, const char *name)
 {
     static const char latest[] = ":latest"; // as Ollama's clients add it
     const size_t size = strlen(name), n = strlen(latest);
@@ -76,6 +106,13 @@ static struct serve_model *find_named(struct serve_router *router, const char *n
         }
     }
     return NULL;
+}
+
+struct serve_model *serve_router_find_named(struct serve_router *router, const char *name)
+{
+    char own[1100];
+    struct serve_model *model = find_listed(router, name);
+    return model || !find_pulled_name(name, own, sizeof(own)) ? model : find_listed(router, own);
 }
 
 // Returns the only model that suits a call; NULL if there are several.
@@ -103,7 +140,7 @@ struct serve_model *serve_router_find(struct serve_router *router, const struct 
 {
     const enum serve_need need = serve_api_need(call);
     const bool is_speech = need == SERVE_NEEDS_SPEECH;
-    struct serve_model *model = name[0]                    ? find_named(router, name)
+    struct serve_model *model = name[0]                    ? serve_router_find_named(router, name)
                                 : is_ollama(call)          ? NULL
                                 : need >= SERVE_NEEDS_TEXT ? find_only(router, is_speech)
                                                            : NULL;
@@ -135,10 +172,10 @@ struct serve_model *serve_router_find(struct serve_router *router, const struct 
 
 //-- lists -----------------------------------------------------------------------------------------
 
-static const char *state_name(const struct serve_model *model)
+const char *serve_model_state_name(const struct serve_model *model)
 {
     static const char *const names[] = {"unloaded", "loading", "loaded", "loaded", "sleeping"};
-    return names[model->state];
+    return model->is_downloading ? "downloading" : names[model->state];
 }
 
 static void add_text(cJSON *json, const char *name, const char *text)
@@ -152,7 +189,7 @@ static void add_model(const struct serve_model *model, cJSON *list)
     serve_add_models(&model->api, list);
     cJSON *json = cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1);
     cJSON *status = cJSON_AddObjectToObject(json, "status");
-    cJSON_AddStringToObject(status, "value", state_name(model));
+    cJSON_AddStringToObject(status, "value", serve_model_state_name(model));
     if (model->has_failed) {
         cJSON_AddBoolToObject(status, "failed", true);
         cJSON_AddNumberToObject(status, "exit_code", 1);
@@ -176,6 +213,9 @@ static void list_models(struct serve_router *router, const struct serve_call *ca
         serve_reply_error(reply, 400, "%s", err.message);
         return;
     }
+    if (is_reload) {
+        serve_router_tell(router, "*", "models_reload", NULL);
+    }
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "object", "list");
     cJSON *data = cJSON_AddArrayToObject(json, "data");
@@ -188,6 +228,7 @@ static void list_models(struct serve_router *router, const struct serve_call *ca
             serve_ollama_add_model(&model->api, models);
         }
     }
+    serve_download_list(router, data);
     pthread_mutex_unlock(&router->lock);
     serve_reply_json(reply, 200, json);
 }
@@ -223,6 +264,13 @@ static void tell_props(const struct serve_router *router, struct serve_reply *re
 
 //-- load and unload -------------------------------------------------------------------------------
 
+static void reply_success(struct serve_reply *reply)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddBoolToObject(json, "success", true);
+    serve_reply_json(reply, 200, json);
+}
+
 // Loads or unloads a model soon. Does nothing for one that is so already.
 static void change(struct serve_router *router, const struct serve_call *call, bool loads,
                    struct serve_reply *reply)
@@ -230,8 +278,10 @@ static void change(struct serve_router *router, const struct serve_call *call, b
     cJSON *body = cli_json_parse_all(call->body, call->body_size, NULL);
     const char *name = cli_json_get_text(body, "model");
     pthread_mutex_lock(&router->lock);
-    struct serve_model *model = name ? find_named(router, name) : NULL;
-    if (!name) {
+    struct serve_model *model = name ? serve_router_find_named(router, name) : NULL;
+    if (name && !loads && serve_download_cancel(router, model ? serve_model_name(model) : name)) {
+        reply_success(reply);
+    } else if (!name) {
         serve_reply_error(reply, 400, "missing \"model\": the name of one that /v1/models lists");
     } else if (!model) {
         serve_reply_error(reply, 404, "unknown model %.200s; /v1/models lists the models", name);
@@ -250,9 +300,7 @@ static void change(struct serve_router *router, const struct serve_call *call, b
         } else if (!loads && model->state == SERVE_MODEL_SLEEPING) {
             model->state = SERVE_MODEL_UNLOADED;
         }
-        cJSON *json = cJSON_CreateObject();
-        cJSON_AddBoolToObject(json, "success", true);
-        serve_reply_json(reply, 200, json);
+        reply_success(reply);
     }
     pthread_mutex_unlock(&router->lock);
     cJSON_Delete(body);
@@ -271,10 +319,20 @@ bool serve_router_handle(struct serve_router *router, const struct serve_call *c
         }
         return true;
     }
+    if (strcmp(path, "/models") == 0 && call->method == SERVE_POST) {
+        serve_download_post(router, call, reply);
+        return true;
+    }
+    if (strcmp(path, "/models") == 0 && call->method == SERVE_DELETE) {
+        serve_download_delete(router, call, reply);
+        return true;
+    }
     if (call->method != SERVE_GET) {
         return false;
     }
-    if (strcmp(path, "/models") == 0 || strcmp(path, "/v1/models") == 0) {
+    if (strcmp(path, "/models/sse") == 0) {
+        serve_router_listen(router, reply);
+    } else if (strcmp(path, "/models") == 0 || strcmp(path, "/v1/models") == 0) {
         list_models(router, call, reply);
     } else if (strcmp(path, "/api/tags") == 0 || strcmp(path, "/api/ps") == 0) {
         list_ollama(router, strcmp(path, "/api/ps") == 0, reply);

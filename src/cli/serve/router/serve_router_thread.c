@@ -116,9 +116,8 @@ static void fail_visit(struct serve_router *router, struct serve_visit *visit, u
     serve_mailbox_send(&visit->mailbox, &event, NULL, NULL);
 }
 
-// Fails the requests that wait for a model; NULL: all.
-static void fail_visits(struct serve_router *router, const struct serve_model *model,
-                        unsigned status, const char *why)
+void serve_router_fail(struct serve_router *router, const struct serve_model *model,
+                       unsigned status, const char *why)
 {
     struct serve_visit *visit = TAILQ_FIRST(&router->waiting), *next;
     for (; visit; visit = next) {
@@ -148,8 +147,9 @@ static void let_in(struct serve_router *router)
 
 //-- the thread ------------------------------------------------------------------------------------
 
-static void report(const struct serve_model *model, const char *news)
+static void report(struct serve_router *router, const struct serve_model *model, const char *news)
 {
+    serve_router_tell_state(router, model);
     if (!cli_is_quiet()) {
         cli_say("%s %s", serve_model_name(model), news);
     }
@@ -168,9 +168,9 @@ static void unload(struct serve_router *router, struct serve_model *model,
     model->api.scheduler = NULL;
     pthread_mutex_unlock(&router->lock);
     serve_model_close(model);
-    report(model, sleeps ? "sleeps" : "is unloaded");
     pthread_mutex_lock(&router->lock);
     model->state = next;
+    report(router, model, sleeps ? "sleeps" : "is unloaded");
     model->leaves = 0;
     router->victim = router->victim == model ? NULL : router->victim;
     model->is_cut = false;
@@ -200,16 +200,26 @@ static bool unload_one(struct serve_router *router)
     return false;
 }
 
-// Puts a model to sleep that was idle for as long as its setting says.
+// Returns the seconds after which an idle model leaves; less than 0: it stays.
+static double idle_limit(const struct serve_model *model)
+{
+    return model->state != SERVE_MODEL_LOADED || model->is_pinned ? -1
+           : model->has_keep                                      ? model->keep_s
+                             : (double)model->settings->sleep_s;
+}
+
+// Puts a model to sleep that was idle for as long as its setting says, or unloads it after the time
+// that its last request gave.
 static bool lull_one(struct serve_router *router)
 {
     struct serve_model *model;
     TAILQ_FOREACH(model, &router->models, place)
     {
-        const double sleep_s = (double)model->settings->sleep_s;
-        if (model->state == SERVE_MODEL_LOADED && sleep_s >= 0 && model->n_users == 0 &&
-            !model->is_pinned && cli_now() - model->used >= sleep_s) {
-            unload(router, model, SERVE_MODEL_SLEEPING);
+        const double limit = idle_limit(model);
+        if (limit >= 0 && model->n_users == 0 && cli_now() - model->used >= limit) {
+            const bool sleeps = !model->has_keep || router->has_one;
+            model->has_keep = false;
+            unload(router, model, sleeps ? SERVE_MODEL_SLEEPING : SERVE_MODEL_UNLOADED);
             return true;
         }
     }
@@ -222,7 +232,7 @@ static bool drop_one(struct serve_router *router)
     struct serve_model *model;
     TAILQ_FOREACH(model, &router->models, place)
     {
-        if (model->is_gone && model->n_users == 0 && model->ticket == 0 &&
+        if (model->is_gone && model->n_users == 0 && model->ticket == 0 && !model->is_downloading &&
             !serve_model_is_there(model)) {
             TAILQ_REMOVE(&router->models, model, place);
             serve_model_finish(model);
@@ -251,6 +261,7 @@ static void load(struct serve_router *router, struct serve_model *model)
     const enum serve_model_state before = model->state;
     model->state = SERVE_MODEL_LOADING;
     model->is_wanted = false;
+    serve_router_tell_state(router, model);
     pthread_mutex_unlock(&router->lock);
     cli_keep_failures(&err);
     const bool is_done = serve_model_open(model, left) && serve_model_wait(model, &err);
@@ -273,10 +284,11 @@ static void load(struct serve_router *router, struct serve_model *model)
         serve_model_show(model);
         serve_api_forget(model->kept);
         model->kept = NULL;
-        report(model, "is loaded");
+        report(router, model, "is loaded");
     } else {
         snprintf(why, sizeof(why), "cannot load %s: %s", serve_model_name(model), err.message);
-        fail_visits(router, model, is_short ? 503 : 500, why);
+        serve_router_tell_state(router, model);
+        serve_router_fail(router, model, is_short ? 503 : 500, why);
     }
 }
 
@@ -286,8 +298,8 @@ static bool load_one(struct serve_router *router)
     struct serve_model *model, *next = NULL;
     TAILQ_FOREACH(model, &router->models, place)
     {
-        if (model->ticket > 0 && !serve_router_is_open(router, model) && router->victim != model &&
-            (!next || model->ticket < next->ticket)) {
+        if (model->ticket > 0 && !model->is_downloading && !serve_router_is_open(router, model) &&
+            router->victim != model && (!next || model->ticket < next->ticket)) {
             next = model;
         }
     }
@@ -295,6 +307,9 @@ static bool load_one(struct serve_router *router)
         router->victim = next ? router->victim : NULL;
         router->blocked = next ? router->blocked : 0;
         return false;
+    }
+    if (serve_download_for(router, next)) {
+        return true;
     }
     struct serve_model *oldest = find_oldest(router, false);
     if (has_room(router, next)) {
@@ -320,8 +335,7 @@ static bool is_watching(const struct serve_router *router)
     const struct serve_model *model;
     TAILQ_FOREACH(model, &router->models, place)
     {
-        const bool may_sleep = model->state == SERVE_MODEL_LOADED && model->settings->sleep_s >= 0;
-        if (may_sleep || model->leaves > 0 || router->blocked > 0) {
+        if (idle_limit(model) >= 0 || model->leaves > 0 || router->blocked > 0) {
             return true;
         }
     }
@@ -335,10 +349,10 @@ void *serve_router_run(void *user)
     pthread_mutex_lock(&router->lock);
     while (!router->is_stopped) {
         if (router->is_draining) {
-            fail_visits(router, NULL, 503, "the server is shutting down");
+            serve_router_fail(router, NULL, 503, "the server is shutting down");
         }
         let_in(router);
-        if (unload_one(router) || drop_one(router) ||
+        if (unload_one(router) || drop_one(router) || serve_download_reap(router, false) ||
             (!router->is_draining && (load_one(router) || lull_one(router)))) {
             continue;
         }
@@ -352,7 +366,9 @@ void *serve_router_run(void *user)
             pthread_cond_wait(&router->changed, &router->lock);
         }
     }
-    fail_visits(router, NULL, 503, "the server is shutting down");
+    serve_router_fail(router, NULL, 503, "the server is shutting down");
+    while (serve_download_reap(router, true)) {
+    }
     pthread_mutex_unlock(&router->lock);
     return NULL;
 }

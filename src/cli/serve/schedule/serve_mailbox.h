@@ -17,6 +17,7 @@ enum serve_event_kind {
     SERVE_EVENT_VALUES, // an embedding: its text is the bytes of its floats
     SERVE_EVENT_END,    // the last event of an answer, with stats
     SERVE_EVENT_FAIL,   // the last event of an answer that failed, with status and text
+    SERVE_EVENT_NEWS,   // JSON that a stream sends as it is; "": its end
 };
 
 // The result of an action of /slots/ID.
