@@ -289,6 +289,22 @@ static bool is_fetched(const char *path)
     return is_locked;
 }
 
+bool models_cache_find(const struct models_source *source, char path[MODELS_MAX_PATH], char *name,
+                       size_t size)
+{
+    struct models_list list;
+    if (!models_cache_list(&list)) {
+        return false;
+    }
+    const struct models_entry *entry = models_list_source(&list, source);
+    const bool is_here = entry && models_cache_path(entry->place, path);
+    if (is_here && name) {
+        models_entry_name(entry, name, size);
+    }
+    models_list_finish(&list);
+    return is_here;
+}
+
 void models_cache_prune(const char *path)
 {
     char folder[MODELS_MAX_PATH], parent[MODELS_MAX_PATH];

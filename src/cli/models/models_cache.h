@@ -43,6 +43,11 @@ const struct models_entry *models_list_find(const struct models_list *list, cons
 const struct models_entry *models_list_source(const struct models_list *list,
                                               const struct models_source *source);
 
+// Writes the path of a source's model, and its name unless that is NULL. Returns false if it is not
+// here, or not complete.
+bool models_cache_find(const struct models_source *source, char path[MODELS_MAX_PATH], char *name,
+                       size_t size);
+
 // Removes folders on the way to a path in the cache that are empty.
 void models_cache_prune(const char *path);
 // Removes a model, whole or not, and folders that become empty. Returns false with the reason

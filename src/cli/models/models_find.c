@@ -176,14 +176,8 @@ static bool find_pulled(const char *word, const struct models_source *source,
 static bool find_source(struct models_source *source, const char *word,
                         const struct models_asked *asked, char path[MODELS_MAX_PATH])
 {
-    struct models_list list;
     char shown[MODELS_MAX_URL];
-    if (!models_cache_list(&list)) {
-        return false;
-    }
-    const struct models_entry *entry = models_list_source(&list, source);
-    const bool is_here = entry && models_cache_path(entry->place, path);
-    models_list_finish(&list);
+    const bool is_here = models_cache_find(source, path, NULL, 0);
     if (!is_here && asked->is_offline) {
         return cli_fail(CLI_EXIT_FAILED, "cannot fetch %s: --offline was given",
                         models_shown(word, shown));

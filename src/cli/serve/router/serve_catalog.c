@@ -215,12 +215,16 @@ static bool take_settings(struct catalog *catalog, struct serve_model *model)
 // Finds the file of a model that a preset names, if it is here.
 static void find_path(struct serve_model *model)
 {
-    char path[MODELS_MAX_PATH];
+    char path[MODELS_MAX_PATH], why[256];
     struct glinfer_error err;
+    struct models_source source;
     const struct models_asked asked = {.is_offline = true};
     const char *word = model->settings->session.model ? model->settings->session.model
                                                       : model->settings->speech_model;
-    if (!model->path) {
+    if (!model->path && models_source_read(&source, word, why, sizeof(why)) &&
+        (source.kind == MODELS_HUB || source.kind == MODELS_URL)) { // it may be fetched later
+        model->path = models_cache_find(&source, path, NULL, 0) ? cli_copy(path) : NULL;
+    } else if (!model->path) {
         cli_keep_failures(&err);
         model->path = models_find(word, &asked, path) ? cli_copy(path) : NULL;
         cli_keep_failures(NULL);

@@ -70,7 +70,9 @@ static void hand_over(struct serve_download *download, const char *path,
     model->is_downloading = false;
     if (path) {
         model->path = cli_copy(path);
-        (void)serve_model_inspect(model, &err); // loading tells what is wrong
+        if (!serve_model_inspect(model, &err)) { // loading tells what is wrong
+            model->info = (struct glinfer_model_info){0};
+        }
         return;
     }
     model->has_failed = true;
@@ -148,9 +150,7 @@ static bool start(struct serve_router *router, const char *name, struct serve_mo
 bool serve_download_for(struct serve_router *router, struct serve_model *model)
 {
     char why[256], path[MODELS_MAX_PATH];
-    struct glinfer_error err;
     struct models_source source;
-    const struct models_asked here = {.is_offline = true};
     const struct serve_settings *settings = model->settings;
     const char *word = settings->session.model ? settings->session.model : settings->speech_model;
     if (!model->origin || model->path || settings->session.hub.is_offline ||
@@ -158,9 +158,7 @@ bool serve_download_for(struct serve_router *router, struct serve_model *model)
         (source.kind != MODELS_HUB && source.kind != MODELS_URL)) {
         return false;
     }
-    cli_keep_failures(&err);
-    const bool is_here = models_find(word, &here, path);
-    cli_keep_failures(NULL);
+    const bool is_here = models_cache_find(&source, path, NULL, 0);
     model->path = is_here ? cli_copy(path) : NULL;
     model->is_downloading = !is_here && start(router, serve_model_name(model), model, &source, why);
     if (model->is_downloading) {

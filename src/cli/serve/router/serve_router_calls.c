@@ -1,5 +1,4 @@
 // Calls of a router: those about all models, and the model of any other.
-#include "cli/common/cli_io.h"
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
 #include "cli/models/models_cache.h"
@@ -69,29 +68,6 @@ static bool has_name(const struct serve_model *model, const char *name, size_t s
            (strlen(own) == size && memcmp(own, name, size) == 0);
 }
 
-// Returns the name that a model has in the cache, which the hub's name of it leads to.
-static bool find_pulled_name(const char *name, char *own, size_t size)
-{
-    char why[256];
-    struct models_source source;
-    struct models_list list;
-    struct glinfer_error err;
-    if (!models_source_read_hub(&source, name, NULL, why, sizeof(why))) {
-        return false;
-    }
-    cli_keep_failures(&err);
-    const bool is_listed = models_cache_list(&list);
-    cli_keep_failures(NULL);
-    const struct models_entry *entry = is_listed ? models_list_source(&list, &source) : NULL;
-    if (entry) {
-        models_entry_name(entry, own, size);
-    }
-    if (is_listed) {
-        models_list_finish(&list);
-    }
-    return entry;
-}
-
 static struct serve_model *find_listed(struct serve_router *router, const char *name)
 {
     static const char latest[] = ":latest"; // as Ollama's clients add it
@@ -110,9 +86,13 @@ static struct serve_model *find_listed(struct serve_router *router, const char *
 
 struct serve_model *serve_router_find_named(struct serve_router *router, const char *name)
 {
-    char own[1100];
+    char own[1100], path[MODELS_MAX_PATH];
+    struct models_source source;
     struct serve_model *model = find_listed(router, name);
-    return model || !find_pulled_name(name, own, sizeof(own)) ? model : find_listed(router, own);
+    const bool is_pulled = !model &&
+                           models_source_read_hub(&source, name, NULL, own, sizeof(own)) &&
+                           models_cache_find(&source, path, own, sizeof(own));
+    return is_pulled ? find_listed(router, own) : model;
 }
 
 // Returns the only model that suits a call; NULL if there are several.

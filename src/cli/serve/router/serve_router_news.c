@@ -9,6 +9,13 @@ static const struct serve_format format = {.id_prefix = "", .end = ""};
 
 void serve_router_listen(struct serve_router *router, struct serve_reply *reply)
 {
+    pthread_mutex_lock(&router->lock);
+    const bool is_draining = router->is_draining;
+    pthread_mutex_unlock(&router->lock);
+    if (is_draining) {
+        serve_reply_error(reply, 503, "the server is shutting down");
+        return;
+    }
     struct serve_task *task = serve_task_create(NULL);
     reply->answer = serve_answer_create(NULL, &format, task);
     reply->answer->is_stream = reply->answer->has_begun = true;
