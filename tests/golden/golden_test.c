@@ -1,19 +1,20 @@
 // golden_test RUN [-- RUN]...
 // RUN: MODEL GOLDEN [NAME=value]... [--cache f16|f32|q8_0|q4_0] [--precision f32|f16] [--chain N]
 //     [--steps N] [--longest N] [--tolerance X] [--case NAME] [--probs N] [--log TEXT] [--more yes]
-//     [--lora SCALE:FILE]...
+//     [--brief yes] [--lora SCALE:FILE]...
 //
 // MODEL is a path or, without a slash, the name of a model that tools/fetch-model keeps.
 // Runs every case of a golden file (tools/golden/golden.py describes the format) through glinfer.h
 // on a device that is created in this environment: the most likely token equals the reference's
 // wherever its margin is over a limit, and the log-probabilities of the reference's top ten differ
 // by at most a tolerance. Both depend on the cache and on the precision of products.
-// --longest leaves out cases with prompts of more tokens, and --more the run, but where
-// GLINFER_TEST_ALL is set. --probs 0 compares tokens alone, as they come from steps that end
-// without log-probabilities. --log fails unless a message of the library holds TEXT: that what was
-// asked for has happened. --lora loads an adapter, which is switched off until the session sets its
-// scale. A case ends early where both engines choose differently within the
-// margin. Exits 77 without a device, or without the models of all runs.
+// --longest leaves out cases with prompts of more tokens, --brief those of more than 50 and a
+// case's steps after the eighth, and --more the run, but where GLINFER_TEST_ALL is set. --probs 0
+// compares tokens alone, as they come from steps that end without log-probabilities. --log fails
+// unless a message of the library holds TEXT: that what was asked for has happened. --lora loads an
+// adapter, which is switched off until the session sets its scale. A case ends early where both
+// engines choose differently within the margin. Exits 77 without a device, or without the models of
+// all runs.
 #include "glinfer.h"
 #include "tests/data/test_data.h"
 #include "tests/golden/fixture/runs.h"
@@ -329,6 +330,9 @@ static bool read_option(struct options *options, const char *name, const char *v
         options->steps = (uint32_t)number;
     } else if (strcmp(name, "--longest") == 0) {
         options->longest = getenv("GLINFER_TEST_ALL") ? 0 : number;
+    } else if (strcmp(name, "--brief") == 0) {
+        options->longest = getenv("GLINFER_TEST_ALL") ? 0 : 50;
+        options->steps = getenv("GLINFER_TEST_ALL") ? options->steps : 8;
     } else if (strcmp(name, "--case") == 0) {
         options->only = value;
     } else if (strcmp(name, "--probs") == 0) {

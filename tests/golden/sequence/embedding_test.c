@@ -1,11 +1,12 @@
 // embedding_test RUN [-- RUN]...
-// RUN: MODEL GOLDEN [NAME=value]... [--cache f32] [--batch N] [--precision f16] [--more yes]
+// RUN: MODEL GOLDEN [NAME=value]... [--cache f32] [--batch N] [--precision f16] [--brief yes]
+// [--more yes]
 //
 // Runs every case of a golden file (tools/golden/embedding_golden.py describes the format) through
 // glinfer.h: the cosine with the reference is at least 0.9999, for every token's vector without
-// pooling, and 0.999999 with an f32 cache; lengths agree within 0.5 %, scores within 0.005. Also
-// tests the contract of the call: a measured size, a length of 1, refusals. Exits 77 without a
-// device.
+// pooling, and 0.999999 with an f32 cache; lengths agree within 0.5 %, scores within 0.005. --brief
+// leaves out texts of more than 50 tokens, but where GLINFER_TEST_ALL is set. Also tests the
+// contract of the call: a measured size, a length of 1, refusals. Exits 77 without a device.
 #include "tests/golden/fixture/runs.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ struct options {
     const char *golden;
     struct glinfer_session_params session;
     double least_cosine;
+    size_t longest; // text that is run, 0: any
 };
 
 struct golden_case {
@@ -202,6 +204,9 @@ static bool check_line(const struct options *options, struct glinfer_session *se
     } else if (strncmp(line, "tokens ", 7) == 0) {
         read_ids(golden, line + 7);
     } else if (strncmp(line, "values ", 7) == 0) {
+        if (options->longest && golden->n > options->longest) {
+            return true;
+        }
         const size_t cap = strlen(line) / 2;
         double *values = calloc(cap, sizeof(*values));
         const size_t n = values ? read_values(line + 7, values, cap) : 0;
@@ -235,6 +240,8 @@ static bool take_option(struct options *options, const char *name, const char *v
         options->least_cosine = 0.999999;
     } else if (strcmp(name, "--batch") == 0) {
         options->session.n_batch = (uint32_t)strtoul(value, NULL, 10);
+    } else if (strcmp(name, "--brief") == 0) {
+        options->longest = getenv("GLINFER_TEST_ALL") ? 0 : 50;
     } else if (strcmp(name, "--precision") == 0) {
         options->session.precision = GLINFER_PRECISION_F16;
     } else {
