@@ -109,12 +109,6 @@ static uint32_t count_ranges(const struct gi_kv_layer *layer)
     return (layer->n_ctx + LEAST_KEYS - 1) / LEAST_KEYS;
 }
 
-// Floats of a range's partial result: weighted values, largest score, sum of weights, padding.
-static uint32_t partial_size(const struct gi_kv_layer *layer)
-{
-    return layer->head_dim + 4;
-}
-
 uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
                                      const struct gi_kv_layer *layer, uint32_t least)
 {
@@ -123,7 +117,8 @@ uint64_t gi_attention_scratch_layout(struct gi_attention_scratch *scratch,
     scratch->slot_size = 0;
     scratch->counter = gi_x_size(width > least ? width : least);
     scratch->partial = scratch->counter + (uint32_t)gi_round_up(4ull * layer->n_head, 64);
-    return (scratch->partial + layer->n_head * n_range * partial_size(layer)) * sizeof(uint32_t);
+    // A range has weighted values, the largest score, the sum of weights, and padding.
+    return (scratch->partial + layer->n_head * n_range * (layer->head_dim + 4)) * sizeof(uint32_t);
 }
 
 static void check_layer(const struct gi_kv_layer *layer)
@@ -164,17 +159,16 @@ static void split_heads(struct step_shape *shape, const struct gi_kv_layer *laye
 {
     const uint32_t n_rep = layer->n_head / layer->n_kv_head;
     assert(n_rep > 0 && max_heads > 0);
-    const uint32_t n_run = (n_rep + max_heads - 1) / max_heads;
+    const uint32_t n_run = gi_divide_up(n_rep, max_heads);
     shape->n_group = layer->n_kv_head * n_run;
-    shape->heads = (n_rep + n_run - 1) / n_run;
+    shape->heads = gi_divide_up(n_rep, n_run);
 }
 
 // Bytes that a group of heads shares: the results of its subgroups, later of every n-th range.
 static uint32_t subgroup_shared_size(const struct gi_kv_layer *layer, uint32_t heads)
 {
     const uint32_t n_quad = heads * layer->head_dim / 4, n_merge = SUBGROUP_WG / n_quad;
-    const uint32_t n_part = n_merge > SUBGROUP_WG / 32 ? n_merge : SUBGROUP_WG / 32;
-    return n_part * (n_quad * 16 + heads * 8) + 16;
+    return gi_max_u32(n_merge, SUBGROUP_WG / 32) * (n_quad * 16 + heads * 8) + 16;
 }
 
 // The most heads of a kv head that a group can work on, few, so that an invocation's part of their
