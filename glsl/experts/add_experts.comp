@@ -1,5 +1,5 @@
 // residual += scale * sum over a token's experts of share * y; in a step (BATCH 0) also norm =
-// residual * gamma and ssq, partial sums of residual^2.
+// residual * gamma and ssq, partial sums of residual^2. With SET, of a batch, x = that.
 //
 //   x        BATCH 1: (n_tokens, x_stride); BATCH 0: the stream, residual, norm, ssq at their offsets
 //   y        (n_tokens, y_stride): n_used rows of y_width; with SORTED (n, y_width), in the places of
@@ -19,6 +19,9 @@
 #endif
 #ifndef SORTED
 #define SORTED 0
+#endif
+#ifndef SET
+#define SET 0
 #endif
 
 layout(std430, binding = 0) restrict buffer X { float x[]; };
@@ -49,7 +52,9 @@ float add_quad(uint token, uint quad)
     uint at = params.residual + token * params.x_stride + 4u * quad;
     vec4 value = params.scale * sum_experts(token, quad);
     for (uint i = 0u; i < 4u; i++) {
+#if !SET
         value[i] += x[at + i];
+#endif
         x[at + i] = value[i];
     }
 #if !BATCH

@@ -34,7 +34,7 @@ GI_PARAMS(gemv_expert,
 GI_PARAMS(route,
     uint n_expert, n_used, stride, act_stride;
     uint route, one; // one is 1: see reduce_max
-    uint bias, is_normalised;
+    uint bias, is_normalised, factor;
     uint n_shared, shared_gate; // the gate's logit of a row; ~0u: no gate
     float scale;
 )

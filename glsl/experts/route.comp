@@ -4,12 +4,13 @@
 //   1  what each has of the softmax of all logits
 //   2  1 / (1 + exp(-logit))
 // Of 1 and 2 params.scale times that, divided by the sum of the chosen ones if is_normalised; with
-// BIAS those are chosen whose probability, as above, plus a bias is largest. n_shared more follow,
+// BIAS those are chosen whose probability, as above, plus a bias is largest. With FACTORS each share
+// is multiplied by a number of its expert. n_shared more follow,
 // numbered from n_expert on, which all tokens take: their share is 1, or that of form 2 of a logit.
 //
 //   act     (n_tokens, act_stride)  { expert, share, 0, 0 } of each written from route on
 //   logits  (n_tokens, stride)      n_expert of each row
-//   vectors with BIAS (n_expert) from bias on
+//   vectors with BIAS (n_expert) from bias on, with FACTORS as many from factor on
 //
 // A group owns a token. Each round finds the largest logit after the last one found, so that none
 // has to be marked. Reads a few hundred logits: bound by the dispatch.
@@ -25,13 +26,16 @@
 #ifndef BIAS
 #define BIAS 0
 #endif
+#ifndef FACTORS
+#define FACTORS 0
+#endif
 
 layout(std430, binding = 0) restrict writeonly buffer Act { float act[]; };
 layout(std430, binding = 1) restrict readonly buffer Logits { float logits[]; };
 
 #include "params/route.glsl"
 
-#if BIAS
+#if BIAS || FACTORS
 layout(std430, binding = 2) restrict readonly buffer Vectors { float vectors[]; };
 #endif
 
@@ -75,6 +79,15 @@ float probability(float logit)
 }
 #endif
 
+float factor_of(uint expert)
+{
+#if FACTORS
+    return vectors[params.factor + expert];
+#else
+    return 1.0;
+#endif
+}
+
 // Returns what an expert is chosen by.
 float rank_value(uint begin, uint i)
 {
@@ -116,7 +129,7 @@ void write_shares(uint begin, uint at)
     float scale = params.is_normalised != 0u ? params.scale / max(sum, 6.1e-5) : params.scale;
     for (uint i = 0u; i < min(params.n_used, MAX_USED); i++) {
         act[at + 4u * i] = float(found[i]);
-        act[at + 4u * i + 1u] = scale * found_logits[i];
+        act[at + 4u * i + 1u] = scale * found_logits[i] * factor_of(found[i]);
         act[at + 4u * i + 2u] = 0.0;
         act[at + 4u * i + 3u] = 0.0;
     }
@@ -164,7 +177,8 @@ void main()
 #else
         for (uint i = 0u; i < min(params.n_used, MAX_USED); i++) {
             act[at + 4u * i] = float(found[i]);
-            act[at + 4u * i + 1u] = exp_negative(found_logits[i] - largest) / sum;
+            act[at + 4u * i + 1u] =
+                exp_negative(found_logits[i] - largest) / sum * factor_of(found[i]);
             act[at + 4u * i + 2u] = 0.0;
             act[at + 4u * i + 3u] = 0.0;
         }

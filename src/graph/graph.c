@@ -328,10 +328,10 @@ void gi_graph_attention_block(struct gi_graph *graph, uint32_t layer)
 
 //-- feed-forward --------------------------------------------------------------------------------
 
-void gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before)
+void gi_graph_network_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                         const struct gi_weight *gate_up, const struct gi_weight *down)
 {
     struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_weight *gate_up = layer_weight(graph, layer, GI_SLOT_GATE_UP);
     const uint32_t n_ff = gi_layer_ff(graph->hparams, layer);
     const struct gi_activation_rule rule = {graph->hparams->activation,
                                             graph->hparams->xielu[layer]};
@@ -348,8 +348,13 @@ void gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before
     gi_graph_input_rows(graph, "ffn_norm", layer, before, gate_up, &input);
     gi_graph_product(graph, "ffn_gate_up", gate_up, &input, false, 1.0f, &graph->ffn_gate_up);
     gi_op_glu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff, &rule, &graph->ffn_input);
-    gi_op_pack_rows(recorder, "pack_rows", &graph->ffn_input, (uint32_t)gi_round_up(n_ff, 4),
-                    layer_weight(graph, layer, GI_SLOT_DOWN));
+    gi_op_pack_rows(recorder, "pack_rows", &graph->ffn_input, (uint32_t)gi_round_up(n_ff, 4), down);
+}
+
+void gi_graph_ffn_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before)
+{
+    gi_graph_network_up(graph, layer, before, layer_weight(graph, layer, GI_SLOT_GATE_UP),
+                        layer_weight(graph, layer, GI_SLOT_DOWN));
 }
 
 void gi_graph_ffn_down(struct gi_graph *graph, uint32_t layer)

@@ -187,6 +187,10 @@ void gi_graph_ffn_up_sparse(struct gi_graph *graph, uint32_t layer);
 void gi_graph_experts_block(struct gi_graph *graph, uint32_t layer);
 // Records the same of x itself for a batch, without a norm before.
 void gi_graph_unnormed_experts(struct gi_graph *graph, uint32_t layer);
+// x = scale * (x + norm(norm(network(norm(x))) + norm(experts(norm(x))))): a network next to a
+// mixture of experts, with scale GI_NORM_OUT_SCALE if it is the layer's last block. The router
+// reads a norm of x of its own.
+void gi_graph_network_and_experts(struct gi_graph *graph, uint32_t layer, bool is_scaled);
 // Record a mixture in two steps: the choice of experts, from x before attention adds to it, and the
 // experts themselves.
 void gi_graph_choose_experts(struct gi_graph *graph, uint32_t layer);

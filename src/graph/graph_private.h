@@ -85,6 +85,9 @@ void gi_graph_pass_on(struct gi_graph *graph, const char *label, const struct gi
                       uint32_t width, const struct gi_weight *out, const struct gi_rows *spare,
                       struct gi_rows *input);
 
+// Records a network's first matrix and activation, whose result `down` reads.
+void gi_graph_network_up(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
+                         const struct gi_weight *gate_up, const struct gi_weight *down);
 // Records the input of a batch's projection: its norm or, with GI_NORM_NONE, the residual.
 void gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t layer,
                          enum gi_norm norm, const struct gi_weight *weight, struct gi_rows *rows);

@@ -91,6 +91,8 @@ struct gi_hparams {
     // which have no experts; if all layers have experts it is n_expert_ff.
     uint32_t n_expert, n_expert_used, n_expert_ff, n_leading;
     bool has_no_experts[GI_MAX_LAYERS]; // other layers of a mixture that have no experts
+    bool has_network_beside;            // layers with experts have a network of n_ff, too
+    float router_norm_factor; // of the norm of the router's input, if that is not another; 0: 1
     uint32_t n_shared; // networks of an expert's width that all tokens use: the shared expert of
                        // the file, split
     struct gi_router_rule router;

@@ -18,6 +18,8 @@ enum gi_slot {
     GI_SLOT_INPUT_OUT,
     GI_SLOT_BRANCH_IN, // of the low-rank branch next to attention: to it and from it
     GI_SLOT_BRANCH_OUT,
+    GI_SLOT_BESIDE_GATE_UP, // of the network next to a mixture of experts
+    GI_SLOT_BESIDE_DOWN,
     GI_SLOT_COUNT,
 };
 
@@ -38,14 +40,20 @@ enum gi_norm {
     GI_NORM_INPUT,       // of the projection to a layer's own input; the same for all layers
     GI_NORM_INPUT_POST,  // of the term from that input that is added to the residual
     GI_NORM_OUT_SCALE,   // one number, which multiplies the residual after the layer
-    // Vectors of a layer with several residual streams: the norm of their router's input, its
-    // matrix, and the coefficients that its results multiply.
+    // Vectors of a layer with several residual streams: the norm of their router's input, which a
+    // mixture may have too, the router's matrix, and the coefficients that its results multiply.
     GI_NORM_ROUTER,
     GI_NORM_ROUTER_MATRIX,
     GI_NORM_PREDICT,
     GI_NORM_CORRECT,
     GI_NORM_CORRECT_SCALE, // of the first stream, before the layer's own input
     GI_NORM_BRANCH_POST,   // of the low-rank branch's output
+    // Norms of a layer with a network next to its experts, where GI_NORM_FFN_POST is that of their
+    // sum.
+    GI_NORM_BESIDE_POST,   // of the network's output
+    GI_NORM_EXPERTS,       // of the residual, before the experts
+    GI_NORM_EXPERTS_POST,  // of the experts' output
+    GI_NORM_EXPERT_FACTOR, // a number for each expert, which multiplies its share
     // Vectors of a recurrent layer.
     GI_NORM_CONV,       // weights of the convolution: (channel, tap)
     GI_NORM_CONV_SHIFT, // a number for each channel

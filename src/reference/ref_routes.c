@@ -13,7 +13,8 @@
 
 // Expects the experts of a token and their shares. With a bias, experts may be as good as others
 // within the precision of f32, so that the shares are those of the experts that were found.
-static void expect_token(struct gi_ref *ref, const float *logits, const float *bias, uint64_t at)
+static void expect_token(struct gi_ref *ref, const float *logits, const float *bias,
+                         const float *factors, uint64_t at)
 {
     const struct gi_route_params *p = ref->params;
     const enum gi_gating gating = (enum gi_gating)gi_ref_define(ref, "GATING");
@@ -51,7 +52,9 @@ static void expect_token(struct gi_ref *ref, const float *logits, const float *b
     const double scale = gating == GI_GATING_CHOSEN ? 1 : p->scale;
     for (uint32_t i = 0; !ref->has_failed && i < p->n_used; i++) {
         const uint32_t found = gi_ref_index(routes[GI_ROUTE_FLOATS * i], p->n_expert);
-        const double share = scale * shares[found] / divisor; // exp's error grows with its argument
+        const double factor = scale * (factors ? factors[found] : 1);
+        const double share = factor * shares[found] / divisor;
+        // exp's error grows with its argument.
         const double argument = logits[found] - (gating == GI_GATING_SIGMOID ? 0 : largest);
         gi_ref_expect(ref, "share", 0, at + GI_ROUTE_FLOATS * i + 1, share,
                       1e-6 + fabs(share) * (1 + fabs(argument)));
@@ -64,9 +67,11 @@ static void expect_chosen(struct gi_ref *ref)
     const float *logits = gi_ref_rows(ref, 1, 0, p->stride, p->n_expert);
     const float *bias =
         gi_ref_define(ref, "BIAS") ? gi_ref_floats(ref, 2, p->bias, p->n_expert) : NULL;
+    const float *factors =
+        gi_ref_define(ref, "FACTORS") ? gi_ref_floats(ref, 2, p->factor, p->n_expert) : NULL;
     for (uint32_t token = 0; !ref->has_failed && token < ref->n_tokens; token++) {
         const size_t n_memory = ref->memory.count;
-        expect_token(ref, logits + (size_t)token * p->stride, bias,
+        expect_token(ref, logits + (size_t)token * p->stride, bias, factors,
                      (uint64_t)token * p->act_stride + p->route);
         gi_ref_rewind(ref, n_memory);
     }
@@ -193,17 +198,18 @@ void gi_ref_gather_rows(struct gi_ref *ref)
     }
 }
 
-// Works out the residual of a token with the results of its experts.
+// Works out the residual of a token with the results of its experts; before may be NULL.
 static void add_token(const struct gi_add_experts_params *p, const float *before,
                       const float *route, const float *y, uint32_t n_place,
                       struct gi_ref_value *row)
 {
     for (uint32_t i = 0; i < p->n_embd; i++) {
-        row[i] = (struct gi_ref_value){before[i], fabs((double)before[i])};
+        const double own = before ? before[i] : 0;
+        row[i] = (struct gi_ref_value){own, fabs(own)};
         for (uint32_t k = 0; k < p->n_used; k++) {
-            const float *own = route + (size_t)GI_ROUTE_FLOATS * k;
-            const uint32_t place = n_place > 0 ? gi_ref_index(own[2], n_place) : k;
-            const double share = (double)p->scale * own[1];
+            const float *chosen = route + (size_t)GI_ROUTE_FLOATS * k;
+            const uint32_t place = n_place > 0 ? gi_ref_index(chosen[2], n_place) : k;
+            const double share = (double)p->scale * chosen[1];
             const double added = share * y[(uint64_t)place * p->y_width + i];
             row[i].value += added;
             row[i].magnitude += fabs(added);
@@ -225,12 +231,15 @@ void gi_ref_add_experts(struct gi_ref *ref)
                                             (uint64_t)GI_ROUTE_FLOATS * p->n_used);
     const float *y = gi_ref_floats(ref, 1, 0, last_y + n);
     const float *before =
-        gi_ref_floats(ref, 0, p->residual, (uint64_t)(n_tokens - 1) * p->x_stride + n);
+        gi_ref_define(ref, "SET")
+            ? NULL
+            : gi_ref_floats(ref, 0, p->residual, (uint64_t)(n_tokens - 1) * p->x_stride + n);
     const struct gi_ref_rows_form x = {.begin = p->residual, .stride = p->x_stride};
     struct gi_ref_value *row = gi_ref_memory(ref, n, sizeof(*row));
     for (uint32_t token = 0; !ref->has_failed && token < n_tokens;
          token = gi_ref_next(ref, token, n_tokens, n)) {
-        add_token(p, before + (size_t)token * p->x_stride, routes + (size_t)token * p->act_stride,
+        add_token(p, before ? before + (size_t)token * p->x_stride : NULL,
+                  routes + (size_t)token * p->act_stride,
                   n_place > 0 ? y : y + (size_t)token * p->y_stride, n_place, row);
         gi_ref_expect_row(ref, "x", &x, token, 0, row, n);
     }

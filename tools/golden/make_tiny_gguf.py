@@ -432,7 +432,7 @@ ONE_NORM = ("phi2", "nemotron_h", "mamba2")  # whose two blocks run side by side
 NO_GATE = ("starcoder2", "nemotron", "nemotron_h", "arcee", "phi2", "apertus")  # with a network without a gate
 ALL_BIASES = ("starcoder2", "phi2")
 STACKED_QKV = ("phi3", "phi2")  # with q, k and v in one tensor
-STACKED_EXPERTS = ("granite_swa",)  # with gate and up of experts in one tensor
+STACKED_EXPERTS = ("granite_swa", "gemma4")  # with gate and up of experts in one tensor
 STACKED_GATE = ("phi3", "glm4")  # with gate and up in one tensor
 
 
@@ -567,6 +567,13 @@ def add_gemma4_layer(make, args, prefix, layer):
     make.matrix(prefix, "ffn_up", ff_of(args, layer), args.embd)
     make.matrix(prefix, "ffn_down", args.embd, ff_of(args, layer))
     make.vector(f"{prefix}layer_output_scale.weight", 1, np.float32(0.7), 0.1)
+    if args.experts:
+        for name in ("post_ffw_norm_1", "pre_ffw_norm_2", "post_ffw_norm_2"):
+            make.norm(f"{prefix}{name}.weight", args.embd)
+        add_experts(make, args, prefix)
+        make.vector(f"{prefix}ffn_gate_inp.scale", args.embd, np.float32(math.sqrt(args.embd)), 1.0)
+        if args.types["ffn_down"] != "nvfp4":  # whose factors have this name
+            make.vector(f"{prefix}ffn_down_exps.scale", args.experts, np.float32(1), 0.3)
     if args.input:
         make.matrix(prefix, "inp_gate", args.input, args.embd, 0.3)
         make.matrix(prefix, "proj", args.embd, args.input)

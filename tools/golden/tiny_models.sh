@@ -163,6 +163,9 @@ short tiny-granite_swa --arch granite_swa $small --layers 5 --window 24 --scales
 short tiny-granite_swa_moe --arch granite_swa $small --ff 32 --layers 3 --window 24 --scales --experts 4 --experts-used 2 --shared 1
 # A gate for each head of attention's output; rotations of part of a head without a window, of all of it with one.
 short tiny-spark2_5 --arch spark2_5 $small --heads 4 --kv-heads 2 --layers 3 --rot 16 --rope-base 1000000 --window 24 --window-list 3
+# A mixture with a network next to its experts, in as many layers as there are kinds.
+short tiny-gemma4_moe --arch gemma4 $small --layers 3 --window 24 --window-list 3 --window-kv-heads 2 --rope-base 1000000 --softcap 10 \
+    --experts 5 --experts-used 2 --expert-ff 32
 # Layers that run three times, with a norm between these runs; without it.
 short tiny-nanbeige --arch nanbeige $small --loops 3
 short tiny-nanbeige_plain --arch nanbeige $small --loops 2 --skip-loop-norm

@@ -68,6 +68,10 @@ static void read_norm(struct gi_vector_reader *reader, const struct gi_model_pla
     for (uint32_t i = 0; is_paired && i < n; i++) {
         out[i] = file_order[gi_plan_pair_row(&plan->hparams, &heads, i)];
     }
+    const float factor = plan->hparams.router_norm_factor;
+    for (uint32_t i = 0; norm == GI_NORM_ROUTER && factor > 0 && i < n; i++) {
+        out[i] *= factor;
+    }
 }
 
 static void read_norms(struct gi_vector_reader *reader, struct glinfer_model *model,

@@ -104,8 +104,9 @@ static void lay_out_batch(struct gi_graph *graph, const struct gi_session_shape 
     sizes[GI_SESSION_SOUND] = lay_out_rows(&graph->sound, &frames, hparams->n_sound);
     // One more row, so that a stream of the last token can be bound as a whole row.
     const struct gi_session_shape more = {.n_batch = shape->n_batch + 1};
-    sizes[GI_SESSION_STREAM_ROWS] =
-        lay_out_rows(&graph->stream_rows, &more, hparams->altup.n * hparams->n_embd);
+    sizes[GI_SESSION_STREAM_ROWS] = lay_out_rows(
+        &graph->stream_rows, &more,
+        hparams->has_network_beside ? hparams->n_embd : hparams->altup.n * hparams->n_embd);
     sizes[GI_SESSION_ADAPTER_ROWS] =
         lay_out_rows(&graph->adapters.rows.t, shape, hparams->adapter_rows);
 }
@@ -244,7 +245,9 @@ void gi_session_layout(struct gi_graph *graph, const struct gi_session_shape *sh
     graph->adapters.ffn_act = lay_out_adapter(hparams, &sizes[GI_SESSION_FFN_ACT]);
     graph->input.stride = inputs_width(hparams);
     sizes[GI_SESSION_INPUT] = (uint64_t)graph->input.stride * sizeof(float);
-    graph->streams.stride = hparams->altup.n > 0 ? gi_altup_step_width(hparams->n_embd) : 0;
+    graph->streams.stride = hparams->altup.n > 0          ? gi_altup_step_width(hparams->n_embd)
+                            : hparams->has_network_beside ? 2 * gi_round_up(hparams->n_embd, 64)
+                                                          : 0;
     sizes[GI_SESSION_STREAMS] = (uint64_t)graph->streams.stride * sizeof(float);
     graph->row.stride = row_width(graph);
     sizes[GI_SESSION_ROW] = (uint64_t)graph->row.stride * sizeof(float);

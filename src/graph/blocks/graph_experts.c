@@ -13,36 +13,43 @@ static bool sorts_rows(const struct gi_graph *graph, struct gi_sorted_rows *rows
                                                 (uint32_t)n_tokens);
 }
 
+// Records the choice of experts by the logits in row or, of a batch, in qkv.
+static void choose(struct gi_graph *graph, uint32_t layer)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_experts *experts = &graph->experts;
+    const struct gi_vectors *vectors = &graph->vectors;
+    const uint32_t bias = norm_offset(graph, layer, GI_NORM_ROUTER_BIAS);
+    const uint32_t factor = norm_offset(graph, layer, GI_NORM_EXPERT_FACTOR);
+    const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
+    struct gi_sorted_rows rows;
+    if (!graph->is_batch) {
+        gi_op_route(recorder, experts, GI_EXPERTS_STEP, &graph->row, vectors, bias, factor, &act);
+    } else if (sorts_rows(graph, &rows)) {
+        gi_op_route_sorted(recorder, experts, &graph->qkv, vectors, bias, factor, &rows);
+    } else {
+        gi_op_route(recorder, experts, GI_EXPERTS_BATCH, &graph->qkv, vectors, bias, factor,
+                    &graph->ffn_act_rows);
+    }
+}
+
 // Records the choice of experts by the norm of x or, with GI_NORM_NONE, by x; of a batch, whose
 // norm is there.
 static void route(struct gi_graph *graph, uint32_t layer, enum gi_norm before)
 {
     struct gi_recorder *recorder = &graph->recorder;
-    const struct gi_experts *experts = &graph->experts;
     const struct gi_weight *router = layer_weight(graph, layer, GI_SLOT_ROUTER);
-    const uint32_t bias = norm_offset(graph, layer, GI_NORM_ROUTER_BIAS);
     const struct gi_stream *stream = &graph->stream;
-    const struct gi_rows act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
-    struct gi_sorted_rows rows;
-    if (!graph->is_batch) {
-        if (before == GI_NORM_NONE) {
-            gi_op_gemv(recorder, "router", router, stream->range, stream->residual, false,
-                       graph->row.range);
-        } else {
-            gi_op_gemv_norm(recorder, "router", router, stream, graph->row.range);
-        }
-        gi_op_route(recorder, experts, GI_EXPERTS_STEP, &graph->row, &graph->vectors, bias, &act);
-        return;
-    }
-    // f32: expert selection is sensitive to rounding.
-    const struct gi_rows *input = before == GI_NORM_NONE ? &graph->x : &graph->norm;
-    gi_op_gemm(recorder, "router", router, input, false, 1.0f, &graph->qkv);
-    if (sorts_rows(graph, &rows)) {
-        gi_op_route_sorted(recorder, experts, &graph->qkv, &graph->vectors, bias, &rows);
+    if (graph->is_batch) { // f32: expert selection is sensitive to rounding
+        gi_op_gemm(recorder, "router", router, before == GI_NORM_NONE ? &graph->x : &graph->norm,
+                   false, 1.0f, &graph->qkv);
+    } else if (before == GI_NORM_NONE) {
+        gi_op_gemv(recorder, "router", router, stream->range, stream->residual, false,
+                   graph->row.range);
     } else {
-        gi_op_route(recorder, experts, GI_EXPERTS_BATCH, &graph->qkv, &graph->vectors, bias,
-                    &graph->ffn_act_rows);
+        gi_op_gemv_norm(recorder, "router", router, stream, graph->row.range);
     }
+    choose(graph, layer);
 }
 
 static void experts_step(struct gi_graph *graph, uint32_t layer)
@@ -59,23 +66,28 @@ static void experts_step(struct gi_graph *graph, uint32_t layer)
                       &graph->stream);
 }
 
-static void experts_batch(struct gi_graph *graph, uint32_t layer, const struct gi_rows *input)
+// Records the chosen experts of input, token by token, and their sum in x, to which it is added or
+// not.
+static void experts_by_token(struct gi_graph *graph, uint32_t layer, const struct gi_rows *input,
+                             const struct gi_rows *x, bool is_added)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
+    const struct gi_rows step_act = {graph->ffn_act, graph->ffn_act_rows.stride, false};
+    const struct gi_rows *act = graph->is_batch ? &graph->ffn_act_rows : &step_act;
+    const struct gi_rows *y = graph->is_batch ? &graph->ffn_gate_up : &graph->row;
     gi_op_gemv_expert_glu(recorder, &graph->experts, hparams->activation,
-                          layer_weight(graph, layer, GI_SLOT_GATE_UP), NULL, input,
-                          &graph->ffn_act_rows);
+                          layer_weight(graph, layer, GI_SLOT_GATE_UP), NULL, input, act);
     gi_op_gemv_expert(recorder, &graph->experts, GI_EXPERTS_BATCH,
-                      layer_weight(graph, layer, GI_SLOT_DOWN), &graph->ffn_act_rows,
-                      &graph->ffn_gate_up);
-    gi_op_add_experts_batch(recorder, &graph->experts, &graph->ffn_act_rows, &graph->ffn_gate_up,
-                            hparams->n_embd, hparams->residual_scale, &graph->x);
+                      layer_weight(graph, layer, GI_SLOT_DOWN), act, y);
+    gi_op_add_experts_batch(recorder, &graph->experts, act, y, hparams->n_embd,
+                            hparams->residual_scale, is_added, x);
 }
 
 // Each expert's weights are read once for all tokens that take it.
 static void experts_sorted(struct gi_graph *graph, const struct gi_sorted_rows *rows,
-                           uint32_t layer, const struct gi_rows *input)
+                           uint32_t layer, const struct gi_rows *input, const struct gi_rows *x,
+                           bool is_added)
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_hparams *hparams = graph->hparams;
@@ -91,21 +103,28 @@ static void experts_sorted(struct gi_graph *graph, const struct gi_sorted_rows *
     gi_op_gemm_experts(recorder, "ffn_down", experts, layer_weight(graph, layer, GI_SLOT_DOWN),
                        rows, true, &y);
     gi_op_add_sorted_experts(recorder, experts, rows, &y, hparams->n_embd, hparams->residual_scale,
-                             &graph->x);
+                             is_added, x);
+}
+
+// Records the chosen experts of input, and their sum in x.
+static void sum_experts(struct gi_graph *graph, uint32_t layer, const struct gi_rows *input,
+                        const struct gi_rows *x, bool is_added)
+{
+    struct gi_sorted_rows rows;
+    if (graph->is_batch && sorts_rows(graph, &rows)) {
+        experts_sorted(graph, &rows, layer, input, x, is_added);
+    } else {
+        experts_by_token(graph, layer, input, x, is_added);
+    }
 }
 
 // Records the chosen experts; a batch's read input, a step's the norm of the stream.
 static void run_experts(struct gi_graph *graph, uint32_t layer, const struct gi_rows *input)
 {
-    struct gi_sorted_rows rows;
-    if (!graph->is_batch) {
-        experts_step(graph, layer);
-        return;
-    }
-    if (sorts_rows(graph, &rows)) {
-        experts_sorted(graph, &rows, layer, input);
+    if (graph->is_batch) {
+        sum_experts(graph, layer, input, &graph->x, true);
     } else {
-        experts_batch(graph, layer, input);
+        experts_step(graph, layer);
     }
 }
 
@@ -139,4 +158,74 @@ void gi_graph_chosen_experts_block(struct gi_graph *graph, uint32_t layer)
 {
     expert_norm(graph, layer);
     run_experts(graph, layer, &graph->norm);
+}
+
+//-- next to a network -----------------------------------------------------------------------------
+
+// Returns one of the two rows that a step has for this.
+static struct gi_rows step_row(const struct gi_graph *graph, uint32_t i)
+{
+    const uint32_t stride = graph->streams.stride / 2;
+    struct gi_range range = graph->streams.range;
+    range.offset += (uint64_t)i * stride * sizeof(float);
+    range.size = stride * sizeof(float);
+    return (struct gi_rows){range, stride, false};
+}
+
+// Records y = norm(x), or y += norm(x).
+static void norm_to(struct gi_graph *graph, const char *label, uint32_t layer, enum gi_norm norm,
+                    const struct gi_rows *x, bool is_added, const struct gi_rows *y)
+{
+    const struct gi_hparams *hparams = graph->hparams;
+    const uint32_t gamma = norm_offset(graph, layer, norm);
+    if (is_added) {
+        gi_op_rmsnorm_add(&graph->recorder, label, x, hparams->n_embd, &graph->vectors, gamma,
+                          UINT32_MAX, hparams->norm_eps, y);
+    } else {
+        gi_op_rmsnorm(&graph->recorder, label, x, hparams->n_embd, &graph->vectors, gamma,
+                      hparams->norm_eps, y);
+    }
+}
+
+// Records the norm of the sum of both blocks, which x takes.
+static void add_sum(struct gi_graph *graph, uint32_t layer, bool is_scaled,
+                    const struct gi_rows *sum)
+{
+    const struct gi_hparams *hparams = graph->hparams;
+    const uint32_t gamma = norm_offset(graph, layer, GI_NORM_FFN_POST);
+    const uint32_t scale = is_scaled ? norm_offset(graph, layer, GI_NORM_OUT_SCALE) : UINT32_MAX;
+    if (graph->is_batch) {
+        gi_op_rmsnorm_add(&graph->recorder, "post_norm", sum, hparams->n_embd, &graph->vectors,
+                          gamma, scale, hparams->norm_eps, &graph->x);
+    } else {
+        gi_op_post_norm(&graph->recorder, "post_norm", sum->range, &graph->vectors, gamma,
+                        norm_offset(graph, layer, GI_NORM_NEXT), scale, &graph->stream);
+    }
+}
+
+void gi_graph_network_and_experts(struct gi_graph *graph, uint32_t layer, bool is_scaled)
+{
+    struct gi_recorder *recorder = &graph->recorder;
+    const struct gi_weight *router = layer_weight(graph, layer, GI_SLOT_ROUTER);
+    const struct gi_weight *down = layer_weight(graph, layer, GI_SLOT_BESIDE_DOWN);
+    const bool is_batch = graph->is_batch;
+    const struct gi_rows x = is_batch ? graph->x : gi_stream_residual(&graph->stream);
+    const struct gi_rows result = is_batch ? graph->norm : graph->row;
+    const struct gi_rows aside = is_batch ? graph->norm : step_row(graph, 0);
+    const struct gi_rows sum = is_batch ? graph->stream_rows : step_row(graph, 1);
+    gi_graph_network_up(graph, layer, GI_NORM_FFN,
+                        layer_weight(graph, layer, GI_SLOT_BESIDE_GATE_UP), down);
+    gi_graph_project_aside(graph, "ffn_down", down, gi_graph_ffn_x(graph), &graph->ffn_input);
+    norm_to(graph, "ffn_post_norm", layer, GI_NORM_BESIDE_POST, &result, false, &sum);
+    norm_to(graph, "router_norm", layer, GI_NORM_ROUTER, &x, false, &aside);
+    if (is_batch) {
+        gi_op_gemm(recorder, "router", router, &aside, false, 1.0f, &graph->qkv);
+    } else {
+        gi_op_gemv(recorder, "router", router, aside.range, 0, false, graph->row.range);
+    }
+    choose(graph, layer);
+    norm_to(graph, "experts_norm", layer, GI_NORM_EXPERTS, &x, false, &aside);
+    sum_experts(graph, layer, &aside, &aside, false);
+    norm_to(graph, "experts_post_norm", layer, GI_NORM_EXPERTS_POST, &aside, true, &sum);
+    add_sum(graph, layer, is_scaled, &sum);
 }

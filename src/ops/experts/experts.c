@@ -24,8 +24,10 @@ uint32_t gi_router_rows(const struct gi_experts *experts)
 
 void gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                  enum gi_experts_tokens tokens, const struct gi_rows *logits,
-                 const struct gi_vectors *vectors, uint32_t bias, const struct gi_rows *act)
+                 const struct gi_vectors *vectors, uint32_t bias, uint32_t factor,
+                 const struct gi_rows *act)
 {
+    const bool has_vectors = experts->router.has_bias || factor != UINT32_MAX;
     assert(experts->n_used > 0 && experts->n_used <= MAX_USED);
     assert(experts->n_used <= experts->n_expert && experts->n_shared < experts->n_used);
     assert(logits->stride >= choice_of(experts));
@@ -35,6 +37,7 @@ void gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
         gi_key_define(&key, "GATING", experts->router.gating);
         gi_key_define(&key, "BIAS", experts->router.has_bias);
     }
+    gi_key_option(&key, "FACTORS", factor != UINT32_MAX);
     const uint32_t two_tiles = 2 * GI_TILE_ROWS;
     const struct gi_route_params params = {
         .n_expert = choice_of(experts),
@@ -47,13 +50,14 @@ void gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
         .route = experts->route,
         .one = 1,
         .bias = bias,
+        .factor = factor,
         .is_normalised = experts->router.is_normalised,
         .scale = experts->router.scale,
     };
     struct gi_dispatch dispatch = {
         .label = "route",
         .bindings = {act->range, logits->range,
-                     experts->router.has_bias ? vectors->range : (struct gi_range){0}},
+                     has_vectors ? vectors->range : (struct gi_range){0}},
         GI_PARAMS_OF(params),
         .grid = {.size = {1, 1, 1},
                  .rule = tokens == GI_EXPERTS_BATCH ? GI_GRID_TOKENS : GI_GRID_FIXED,
@@ -64,13 +68,15 @@ void gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
 }
 
 static void record_add(struct gi_recorder *recorder, const struct gi_add_experts_params *params,
-                       enum gi_experts_tokens tokens, bool is_sorted, struct gi_range x,
-                       struct gi_range y, struct gi_range vectors, struct gi_range act)
+                       enum gi_experts_tokens tokens, bool is_sorted, bool is_added,
+                       struct gi_range x, struct gi_range y, struct gi_range vectors,
+                       struct gi_range act)
 {
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     struct gi_program_key key =
         GI_KEY(GI_PROGRAM_ADD_EXPERTS, {"WG_SIZE", wg_size}, {"BATCH", tokens == GI_EXPERTS_BATCH});
     gi_key_option(&key, "SORTED", is_sorted);
+    gi_key_option(&key, "SET", !is_added);
     struct gi_dispatch dispatch = {
         .label = "add_experts",
         .bindings = {x, y, vectors, act},
@@ -105,13 +111,13 @@ void gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *ex
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     stream->n_ssq = (params.n_embd / 4 + wg_size - 1) / wg_size;
     assert(stream->n_ssq <= stream->max_ssq);
-    record_add(recorder, &params, GI_EXPERTS_STEP, false, stream->range, y->range, vectors->range,
-               act->range);
+    record_add(recorder, &params, GI_EXPERTS_STEP, false, true, stream->range, y->range,
+               vectors->range, act->range);
 }
 
 void gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_experts *experts,
                              const struct gi_rows *act, const struct gi_rows *y, uint32_t n_embd,
-                             float scale, const struct gi_rows *x)
+                             float scale, bool is_added, const struct gi_rows *x)
 {
     const struct gi_add_experts_params params = {
         .n_embd = n_embd,
@@ -124,8 +130,8 @@ void gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_exper
         .scale = scale,
     };
     // Nothing is read of the vectors in a batch.
-    record_add(recorder, &params, GI_EXPERTS_BATCH, false, x->range, y->range, (struct gi_range){0},
-               act->range);
+    record_add(recorder, &params, GI_EXPERTS_BATCH, false, is_added, x->range, y->range,
+               (struct gi_range){0}, act->range);
 }
 
 //-- sorted ----------------------------------------------------------------------------------------
@@ -215,12 +221,12 @@ static void record_sort(struct gi_recorder *recorder, const struct gi_experts *e
 
 void gi_op_route_sorted(struct gi_recorder *recorder, const struct gi_experts *experts,
                         const struct gi_rows *logits, const struct gi_vectors *vectors,
-                        uint32_t bias, const struct gi_sorted_rows *rows)
+                        uint32_t bias, uint32_t factor, const struct gi_sorted_rows *rows)
 {
     const struct gi_rows routes = {rows->range, GI_ROUTE_FLOATS * experts->n_used, false};
     struct gi_experts moved = *experts;
     moved.route = rows->route;
-    gi_op_route(recorder, &moved, GI_EXPERTS_BATCH, logits, vectors, bias, &routes);
+    gi_op_route(recorder, &moved, GI_EXPERTS_BATCH, logits, vectors, bias, factor, &routes);
     record_sort(recorder, experts, rows);
 }
 
@@ -253,7 +259,7 @@ void gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *ex
 
 void gi_op_add_sorted_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
                               const struct gi_sorted_rows *rows, const struct gi_rows *y,
-                              uint32_t n_embd, float scale, const struct gi_rows *x)
+                              uint32_t n_embd, float scale, bool is_added, const struct gi_rows *x)
 {
     const struct gi_add_experts_params params = {
         .n_embd = n_embd,
@@ -264,6 +270,6 @@ void gi_op_add_sorted_experts(struct gi_recorder *recorder, const struct gi_expe
         .route = rows->route,
         .scale = scale,
     };
-    record_add(recorder, &params, GI_EXPERTS_BATCH, true, x->range, y->range, (struct gi_range){0},
-               rows->range);
+    record_add(recorder, &params, GI_EXPERTS_BATCH, true, is_added, x->range, y->range,
+               (struct gi_range){0}, rows->range);
 }

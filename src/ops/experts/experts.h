@@ -62,10 +62,12 @@ uint32_t gi_router_rows(const struct gi_experts *experts);
 // Chooses the experts of each token by the largest logits, the lowest expert on ties, and computes
 // their shares; shared experts follow.
 //   bias   offset in the vectors of one float for each expert, if has_bias
+//   factor offset of one float for each expert, which multiplies its share; UINT32_MAX: 1
 //   logits (n_tokens, gi_router_rows)      act  written from `route` on
 void gi_op_route(struct gi_recorder *recorder, const struct gi_experts *experts,
                  enum gi_experts_tokens tokens, const struct gi_rows *logits,
-                 const struct gi_vectors *vectors, uint32_t bias, const struct gi_rows *act);
+                 const struct gi_vectors *vectors, uint32_t bias, uint32_t factor,
+                 const struct gi_rows *act);
 
 // act = activation(g) * u of each chosen expert, or activation(u) of an ungated W. The input is the
 // stream's norm times 1 / rms in a step; if stream is NULL, the rows of x.
@@ -86,10 +88,10 @@ void gi_op_add_experts(struct gi_recorder *recorder, const struct gi_experts *ex
                        const struct gi_rows *act, const struct gi_rows *y,
                        const struct gi_vectors *vectors, uint32_t next_gamma, float scale,
                        struct gi_stream *stream);
-// x += scale * sum of share * y, for a batch of rows of n_embd.
+// x += scale * sum of share * y, for a batch of rows of n_embd; x = that if it is not added.
 void gi_op_add_experts_batch(struct gi_recorder *recorder, const struct gi_experts *experts,
                              const struct gi_rows *act, const struct gi_rows *y, uint32_t n_embd,
-                             float scale, const struct gi_rows *x);
+                             float scale, bool is_added, const struct gi_rows *x);
 
 // Returns the rows of a tile of gi_op_gemm_experts for n rows of n_expert experts.
 // (ops/gemm/gemm.c)
@@ -102,7 +104,7 @@ bool gi_experts_take_half(const struct gi_recorder *recorder, uint32_t n, uint32
 // Chooses the experts of a batch's tokens like gi_op_route, and sorts the rows by expert.
 void gi_op_route_sorted(struct gi_recorder *recorder, const struct gi_experts *experts,
                         const struct gi_rows *logits, const struct gi_vectors *vectors,
-                        uint32_t bias, const struct gi_sorted_rows *rows);
+                        uint32_t bias, uint32_t factor, const struct gi_sorted_rows *rows);
 // input = x of the token of each row.
 void gi_op_gather_rows(struct gi_recorder *recorder, const struct gi_experts *experts,
                        const struct gi_rows *x, const struct gi_sorted_rows *rows);
@@ -115,7 +117,8 @@ void gi_op_gemm_experts(struct gi_recorder *recorder, const char *label,
 void gi_op_glu_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
                        enum gi_activation activation, const struct gi_weight *weight,
                        const struct gi_rows *gate_up, const struct gi_sorted_rows *rows);
-// x += scale * sum of share * y, for a batch of rows of n_embd; y (n, y_width) is sorted.
+// x += scale * sum of share * y, for a batch of rows of n_embd, or x = that; y (n, y_width) is
+// sorted.
 void gi_op_add_sorted_experts(struct gi_recorder *recorder, const struct gi_experts *experts,
                               const struct gi_sorted_rows *rows, const struct gi_rows *y,
-                              uint32_t n_embd, float scale, const struct gi_rows *x);
+                              uint32_t n_embd, float scale, bool is_added, const struct gi_rows *x);

@@ -33,7 +33,8 @@ struct buffers {
     const struct mixture *mixture;
     struct gi_experts experts;
     struct gi_weight gate_up, down;
-    struct gi_vectors vectors; // biases, and the gamma of the next norm
+    struct gi_vectors vectors; // biases, the gamma of the next norm, factors
+    uint32_t factor;           // offset of factors, which mixtures that use two experts have
     struct gi_rows logits, input, x, act, y;
 };
 
@@ -82,7 +83,8 @@ static struct buffers make_buffers(struct kt_run *run, uint32_t mixture, uint32_
                                     .y_width = y_width,
                                     .router = m->router}};
     b.logits = kt_random_rows(run, "logits", n_tokens, kt_pad32(gi_router_rows(&b.experts)), 1.5f);
-    b.vectors = kt_random_vectors(run, kt_pad32(m->n_expert) + m->n_embd);
+    b.vectors = kt_random_vectors(run, 2 * kt_pad32(m->n_expert) + m->n_embd);
+    b.factor = m->n_used == 2 ? kt_pad32(m->n_expert) + m->n_embd : UINT32_MAX;
     b.input = kt_random_rows(run, "input", n_tokens, y_width, 1);
     b.x = kt_random_rows(run, "x", n_tokens, y_width, 1);
     b.act = kt_random_rows(run, "act", n_tokens, kt_pad32(route + 4 * m->n_used), 1);
@@ -109,12 +111,12 @@ static uint64_t record_experts(struct kt_run *run, const uint32_t *v)
     if (run->has_failed || !kt_set(run, "GLINFER_GEMV", step_forms[v[1]])) {
         return 0;
     }
-    gi_op_route(recorder, &b.experts, GI_EXPERTS_BATCH, &b.logits, &b.vectors, 0, &b.act);
+    gi_op_route(recorder, &b.experts, GI_EXPERTS_BATCH, &b.logits, &b.vectors, 0, b.factor, &b.act);
     gi_op_gemv_expert_glu(recorder, &b.experts, GI_ACTIVATION_SILU, &b.gate_up, NULL, &b.input,
                           &b.act);
     gi_op_gemv_expert(recorder, &b.experts, GI_EXPERTS_BATCH, &b.down, &b.act, &b.y);
     gi_op_add_experts_batch(recorder, &b.experts, &b.act, &b.y, b.mixture->n_embd, EXPERT_SCALE,
-                            &b.x);
+                            b.factor == UINT32_MAX, &b.x);
     return count_bytes(&b);
 }
 
@@ -138,7 +140,7 @@ static uint64_t record_experts_step(struct kt_run *run, const uint32_t *v)
         !kt_set(run, "GLINFER_GEMV", v[1] < 3 ? step_forms[v[1]] : NULL)) {
         return 0;
     }
-    gi_op_route(recorder, &b.experts, GI_EXPERTS_STEP, &b.logits, &b.vectors, 0, &b.act);
+    gi_op_route(recorder, &b.experts, GI_EXPERTS_STEP, &b.logits, &b.vectors, 0, b.factor, &b.act);
     gi_op_gemv_expert_glu(recorder, &b.experts, GI_ACTIVATION_SILU, &b.gate_up, &stream, NULL,
                           &b.act);
     gi_op_gemv_expert(recorder, &b.experts, GI_EXPERTS_STEP, &b.down, &b.act, &b.y);
@@ -171,12 +173,13 @@ static void record_sorted(struct kt_run *run, uint32_t mixture, uint32_t n_token
         return;
     }
     gi_sorted_rows_init(&rows, recorder, e, space.range, n_tokens);
-    gi_op_route_sorted(recorder, e, &b.logits, &b.vectors, 0, &rows);
+    gi_op_route_sorted(recorder, e, &b.logits, &b.vectors, 0, b.factor, &rows);
     gi_op_gather_rows(recorder, e, &b.input, &rows);
     gi_op_gemm_experts(recorder, "gate_up", e, &b.gate_up, &rows, false, &pairs);
     gi_op_glu_experts(recorder, e, GI_ACTIVATION_SILU, &b.gate_up, &pairs, &rows);
     gi_op_gemm_experts(recorder, "down", e, &b.down, &rows, true, &y);
-    gi_op_add_sorted_experts(recorder, e, &rows, &y, b.mixture->n_embd, EXPERT_SCALE, &b.x);
+    gi_op_add_sorted_experts(recorder, e, &rows, &y, b.mixture->n_embd, EXPERT_SCALE,
+                             b.factor == UINT32_MAX, &b.x);
 }
 
 // Forms of products: a batch's and, where it goes by tiles, theirs.

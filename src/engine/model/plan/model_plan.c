@@ -260,7 +260,8 @@ static void plan_layer_weight(struct gi_model_plan *plan, const struct gi_weight
         weight->weight.is_normed = weight->post != NULL;
         weight->scale = norm_after(plan, layer, GI_NORM_OUT_SCALE);
     }
-    weight->can_adapt = spec->slot <= GI_SLOT_DOWN && n_expert == 0 &&
+    weight->can_adapt = (spec->slot <= GI_SLOT_DOWN || spec->slot >= GI_SLOT_BESIDE_GATE_UP) &&
+                        n_expert == 0 &&
                         !(spec->slot == GI_SLOT_GATE_UP && plan->hparams.is_sparse[layer]);
     weight->same = find_same(plan, weight);
     gi_weight_layout(plan, weight);
@@ -368,7 +369,7 @@ static bool read_hparams(struct gi_model_plan *plan, struct glinfer_error *err)
         !gi_hparams_check_kv_heads(&reader, &plan->hparams) || !check_layers(plan, err)) {
         return false;
     }
-    if (family->has_experts && plan->hparams.n_leading == 0) {
+    if (family->has_experts && plan->hparams.n_leading == 0 && !plan->hparams.has_network_beside) {
         plan->hparams.n_ff = plan->hparams.n_expert_ff;
     }
     const bool has_networks = family->n_weights > 0; // a family without attention has none either

@@ -78,7 +78,8 @@ static void find_factor(struct gi_model_plan *plan, const char *pattern, uint32_
     gi_plan_name(&plan->tower, pattern, layer, "scale", name);
     const struct gi_gguf_tensor *factor = gi_gguf_tensor_find(plan->gguf, name);
     if (plan->failure.status || !factor ||
-        gi_quant_find(source->tensor->type->type)->factor_word == 0) {
+        gi_quant_find(source->tensor->type->type)->factor_word == 0 ||
+        plan->norms[(size_t)layer * GI_NORM_COUNT + GI_NORM_EXPERT_FACTOR] == factor) {
         return;
     }
     source->factor = factor;
