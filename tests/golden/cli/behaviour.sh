@@ -241,14 +241,14 @@ number() { grep -o "\"$1\": *[0-9.]*" "$dir/short.json" | sed 's/.*: *//'; }
 check 'three tokens are two steps' \
     "$(awk "BEGIN { printf \"%.0f\", $(number predicted_ms) * $(number predicted_per_second) / 1000 }")" 2
 
-# gemm_tile TILE: the prompt kernel that runs with GLINFER_GEMM=TILE where products are taken in f16
+# gemm_tile TILE: the prompt kernel that a plan has with GLINFER_GEMM=TILE where products are taken in f16
 gemm_tile()
 {
-    GLINFER_HALF=yes GLINFER_BATCH=split GLINFER_GEMM=$1 "$glinfer" profile -m "$model" --precision f16 \
-        -p 80 -n 0 --json 2>/dev/null | grep -o '"program":"gemm[a-z_]*' | sort -u | tr -d '\n'
+    GLINFER_HALF=yes GLINFER_BATCH=split GLINFER_GEMM=$1 GLINFER_SELFTEST=off "$glinfer" profile --plan -m "$model" \
+        --precision f16 -p 80 -n 0 2>/dev/null | grep -o 'gemm[a-z_]*\.comp' | sort -u | tr -d '\n'
 }
-check 'a tile that f16 has' "$(gemm_tile 64x64)" '"program":"gemm_half'
-check 'a tile of f32 alone' "$(gemm_tile narrow)" '"program":"gemm'
+check 'a tile that f16 has' "$(gemm_tile 64x64)" gemm_half.comp
+check 'a tile of f32 alone' "$(gemm_tile narrow)" gemm.comp
 
 for command in 'profile -n 1' 'bench -p 4,8 -n 0 -r 1'; do
     "$glinfer" $command -m "$model" --svg "$dir/no/such.svg" >"$dir/table" 2>"$dir/errors"
