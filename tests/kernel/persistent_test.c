@@ -386,6 +386,78 @@ TEST(an_entry_works_beside_one_that_reads_the_same)
     gi_buffer_finish(&aside, f->gpu);
 }
 
+// An entry from one eighth of `data` to another. An entry after one that works beside it reads what
+// that writes, too.
+struct row {
+    uint32_t to, from;
+    bool works_beside;
+    uint32_t n_groups;
+};
+
+// Returns true if the program of a table of rows, n_times over, has n_tag tags. With is_switched
+// each entry has a stage of its own.
+static bool has_tags(struct test *f, const struct row *rows, uint32_t n_rows, uint32_t n_times,
+                     bool is_switched, uint32_t n_tag)
+{
+    static char labels[8 * MAX_MIX][16];
+    const struct gi_dispatch_table_params params = {
+        .state = {f->state, 0, sizeof(struct gi_step_state)}};
+    const uint64_t size = N / 4 * sizeof(uint32_t);
+    const uint32_t block[4] = {0};
+    struct gi_dispatch_table *table =
+        gi_dispatch_table_create(f->gpu, f->programs, &params, &f->err);
+    check(table != NULL, &f->err);
+    for (uint32_t i = 0; i < n_rows * n_times; i++) {
+        const struct row *row = &rows[i % n_rows], *last = &rows[(i + n_rows - 1) % n_rows];
+        snprintf(labels[i], sizeof(labels[i]), "%u", is_switched ? i : i % n_rows);
+        struct gi_dispatch dispatch = {
+            .label = labels[i],
+            .program = f->told,
+            .bindings = {{f->data, row->to * size, size}, {f->data, row->from * size, size}},
+            .writes = 1,
+            .wg_size = GROUP_SIZE,
+            .publishes = GI_PUBLISH_ALL,
+            .consumes = true,
+            .works_beside = row->works_beside,
+            .params = block,
+            .params_size = sizeof(block),
+            .grid = {.size = {row->n_groups, 1, 1}},
+        };
+        if (i > 0 && last->works_beside) {
+            dispatch.bindings[3] = (struct gi_range){f->data, last->to * size, size};
+        }
+        gi_dispatch_table_record(table, &dispatch);
+    }
+    struct gi_persistent *persistent = create(f, table, 1, MAX_SPINS);
+    char expected[32];
+    uint32_t capability;
+    snprintf(expected, sizeof(expected), "#define GRID_N_TAG %uu\n", n_tag);
+    const bool is_found = strstr(gi_persistent_text(persistent, &capability), expected) != NULL;
+    gi_persistent_destroy(persistent);
+    return is_found;
+}
+
+// A value must not have the tag of an older one that a group may find in its place.
+TEST(tags_distinguish_values_where_entries_work_beside_others)
+{
+    enum { X, Y, Z, T, WIDE };
+    // Groups of the entry from X to WIDE may be five edges ahead: before its first row wrote X, the
+    // eighth did three edges earlier, and itself eight edges earlier.
+    static const struct row wide[] = {
+        {X, Z, false, 2}, {T, X, true, 1},  {WIDE, X, false, 8}, {Y, WIDE, false, 2},
+        {T, Y, true, 1},  {Z, Y, false, 2}, {WIDE, Z, false, 8}, {X, WIDE, false, 2},
+        {Y, X, false, 2}, {T, Y, true, 1},  {Z, Y, false, 2},
+    };
+    assert_true(has_tags(*state, wide, 11, 4, false, 7));
+    // X is written every six edges, and every eight barriers.
+    static const struct row rows[] = {
+        {Y, X, false, 8}, {T, Y, true, 1},  {Z, Y, false, 8}, {T, Z, true, 1},
+        {Y, Z, false, 8}, {Z, Y, false, 8}, {Y, Z, false, 8}, {X, Y, false, 8},
+    };
+    assert_true(has_tags(*state, rows, 8, 6, false, 8));
+    assert_true(has_tags(*state, rows, 8, 6, true, 7));
+}
+
 TEST(a_dispatch_ends_when_done)
 {
     struct test *f = *state;

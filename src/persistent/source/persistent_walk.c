@@ -8,6 +8,22 @@
 #define MAX_TAGS    8  // TAG_BITS of glsl/persistent/grid_barrier.glsl
 #define MAX_LEAD    6  // edges that a group may be ahead of others: fewer than tags
 
+static const struct gi_dispatch *entry_at(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    return gi_dispatch_table_at(m->table, entry);
+}
+
+// Returns true if a stage takes the last groups, since all its entries work beside others; other
+// stages take the first.
+static bool takes_last_groups(const struct gi_persistent_maker *m, uint32_t stage)
+{
+    bool is = true;
+    for (uint32_t entry = 0; is && entry < m->n_entries; entry++) {
+        is = m->stage_of[entry] != stage || entry_at(m, entry)->works_beside;
+    }
+    return is;
+}
+
 //-- calls -----------------------------------------------------------------------------------------
 
 // Grid of a stage: which groups there are.
@@ -28,16 +44,6 @@ static void write_grid(const struct gi_persistent_maker *m, uint32_t index)
                     grid->divisor - 1, grid->divisor, most, comma);
         }
     }
-}
-
-// Returns true if each entry of a stage works beside the next one.
-static bool is_beside(const struct gi_persistent_maker *m, uint32_t stage)
-{
-    bool is = true;
-    for (uint32_t entry = 0; is && entry < m->n_entries; entry++) {
-        is = m->stage_of[entry] != stage || m->is_joined[entry + 1];
-    }
-    return is;
 }
 
 static void write_calls_beside(const struct gi_persistent_maker *m, uint32_t index)
@@ -63,11 +69,6 @@ static void write_calls(const struct gi_persistent_maker *m, uint32_t index)
 }
 
 //-- edges -----------------------------------------------------------------------------------------
-
-static const struct gi_dispatch *entry_at(const struct gi_persistent_maker *m, uint32_t entry)
-{
-    return gi_dispatch_table_at(m->table, entry);
-}
 
 // Returns true if an entry needs what entries since the last barrier write.
 static bool has_barrier(const struct gi_persistent_maker *m, uint32_t entry)
@@ -115,14 +116,13 @@ static uint32_t count_groups(const struct gi_persistent_maker *m, uint32_t entry
 }
 
 // Returns true if all groups that work for an entry have consumed something for an earlier one.
-// Where keys have ranges those of one range alone may do so. An entry that works beside another
-// takes the last groups, others take the first.
+// Where keys have ranges those of one range alone may do so.
 static bool have_consumed(const struct gi_persistent_maker *m, uint32_t earlier, uint32_t entry)
 {
     const bool is_whole =
         entry_at(m, earlier)->n_split == 0 || m->stage_of[earlier] == m->stage_of[entry];
     const bool has_same_end =
-        entry_at(m, earlier)->works_beside == entry_at(m, entry)->works_beside;
+        takes_last_groups(m, m->stage_of[earlier]) == takes_last_groups(m, m->stage_of[entry]);
     return m->is_consumed[earlier] && is_whole && has_same_end &&
            count_groups(m, earlier) != UINT32_MAX &&
            count_groups(m, earlier) >= count_groups(m, entry);
@@ -140,6 +140,17 @@ static uint32_t count_lead(const struct gi_persistent_maker *m, uint32_t entry)
         }
     }
     return n;
+}
+
+// Returns the largest lead of the entries that consume what an entry publishes.
+static uint32_t count_lead_after(const struct gi_persistent_maker *m, uint32_t entry)
+{
+    uint32_t most = 0;
+    for (uint32_t i = entry + 1; i < m->n_entries && (i == entry + 1 || m->is_joined[i]); i++) {
+        const uint32_t n = count_lead(m, i);
+        most = n > most ? n : most;
+    }
+    return most;
 }
 
 // Returns true if the residual, which an entry reads in its own binding 0, is there: its
@@ -182,15 +193,6 @@ static bool can_join(const struct gi_persistent_maker *m, uint32_t entry)
     return waits(m, entry - 1) || (m->is_consumed[entry - 1] && has_same_x);
 }
 
-void gi_persistent_find_consumed(struct gi_persistent_maker *m)
-{
-    for (uint32_t entry = 0; entry < m->n_entries; entry++) {
-        m->is_joined[entry] = can_join(m, entry);
-        m->is_consumed[entry] =
-            m->is_joined[entry] ? m->is_consumed[entry - 1] : can_consume(m, entry);
-    }
-}
-
 // Edges from the writer of an entry's binding 0 that is `back` entries before it to the entry, in a
 // walk of steps one after another; UINT32_MAX if that writes something else.
 static uint32_t count_edges(const struct gi_persistent_maker *m, uint32_t entry, uint32_t back)
@@ -213,7 +215,7 @@ static uint32_t count_edges(const struct gi_persistent_maker *m, uint32_t entry,
 static bool is_unambiguous(const struct gi_persistent_maker *m, uint32_t entry, uint32_t n_tag)
 {
     const uint32_t count = m->n_entries;
-    const uint32_t n_lead = entry + 1 < count ? count_lead(m, entry + 1) : 0;
+    const uint32_t n_lead = count_lead_after(m, entry);
     for (uint32_t back = 1; back <= count; back++) {
         const uint32_t n_edge = count_edges(m, entry, back);
         if (n_edge == UINT32_MAX || n_edge == 0) { // of another part of the same weight
@@ -301,6 +303,29 @@ static struct period find_period(const struct gi_persistent_maker *m)
     return best;
 }
 
+// Returns true if a walk repeats a period, so that its text is short enough.
+static bool is_straight(const struct gi_persistent_maker *m, const struct period *period)
+{
+    return period->n_times > 1 &&
+           m->n_entries - period->size * (period->n_times - 1) <= MAX_WRITTEN;
+}
+
+void gi_persistent_find_consumed(struct gi_persistent_maker *m)
+{
+    for (uint32_t entry = 0; entry < m->n_entries; entry++) {
+        m->is_joined[entry] = can_join(m, entry);
+        m->is_consumed[entry] =
+            m->is_joined[entry] ? m->is_consumed[entry - 1] : can_consume(m, entry);
+    }
+    const struct period period = find_period(m);
+    if (!is_straight(m, &period)) { // each barrier of a switched walk is an edge
+        for (uint32_t entry = 0; entry < m->n_entries; entry++) {
+            m->is_consumed[entry] = m->is_consumed[entry] && !m->is_joined[entry];
+            m->is_joined[entry] = false;
+        }
+    }
+}
+
 // Writes the beginning of an entry, between the two halves of the barrier before it.
 static void write_next(const struct gi_persistent_maker *m, uint32_t entry)
 {
@@ -373,15 +398,14 @@ static void write_switched_walk(const struct gi_persistent_maker *m)
 void gi_persistent_write_walk(const struct gi_persistent_maker *m)
 {
     for (uint32_t i = 0; i < m->n_stages; i++) {
-        if (is_beside(m, i)) {
+        if (takes_last_groups(m, i)) {
             write_calls_beside(m, i);
         } else {
             write_calls(m, i);
         }
     }
     const struct period period = find_period(m);
-    const uint32_t n_written = m->n_entries - period.size * (period.n_times - 1);
-    if (period.n_times > 1 && n_written <= MAX_WRITTEN) {
+    if (is_straight(m, &period)) {
         write_straight_walk(m, &period);
     } else {
         write_switched_walk(m);
