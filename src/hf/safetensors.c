@@ -206,6 +206,12 @@ static bool read_header_size(const struct gi_source *source, uint64_t *header_si
     if (!gi_source_read(source, 0, PREFIX_SIZE, bytes, err)) {
         return false;
     }
+    if (memcmp(bytes, "version ", PREFIX_SIZE) == 0) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                            "%s: is a pointer of Git LFS; the file itself comes with `git lfs "
+                            "pull`",
+                            source->name);
+    }
     *header_size = gi_load_u64(bytes);
     if (*header_size > GI_HF_JSON_MAX_SIZE) {
         return gi_error_set(err, GLINFER_STATUS_BAD_FILE,

@@ -49,6 +49,12 @@ const struct gi_hf_family *gi_hf_family_find(const struct gi_hf_build *b, struct
             }
         }
     }
+    if (!*type) {
+        gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                     "%s: config.json has no \"model_type\", which names the model family",
+                     b->folder);
+        return NULL;
+    }
     gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                  "%s: the family of config.json, model_type \"%.60s\" (%.60s), is not supported; "
                  "supported are %s",

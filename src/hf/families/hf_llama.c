@@ -5,6 +5,8 @@
 #include "hf/families/hf_layers.h"
 #include "hf/families/hf_rows.h"
 
+#include <string.h>
+
 #define OUTER_ROWS GI_HF_EMBEDDING, GI_HF_OUTPUT(GI_HF_NONE), GI_HF_PRE_NORMS
 
 #define ATTENTION_ROWS(change_q, change_k)                                                         \
@@ -52,8 +54,19 @@ static const struct gi_hf_row qwen_rows[] = {
     EXPERT_ROWS,
 };
 
+// Fails unless gates have the activation that the engine computes for these families.
+static void check_activation(struct gi_hf_build *b)
+{
+    const char *name = gi_hf_text_or(b, "hidden_act", "silu");
+    if (strcmp(name, "silu") != 0 && strcmp(name, "swish") != 0) {
+        gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
+                   "config.json: hidden_act is \"%.40s\", only silu is supported", name);
+    }
+}
+
 static void build_llama(struct gi_hf_build *b)
 {
+    check_activation(b);
     gi_hf_add_decoder(b);
     GI_HF_ADD_ROWS(b, llama_rows);
 }
@@ -67,6 +80,7 @@ static void build_mixtral(struct gi_hf_build *b)
 
 static void build_qwen(struct gi_hf_build *b)
 {
+    check_activation(b);
     gi_hf_add_decoder(b);
     GI_HF_ADD_ROWS(b, qwen_rows);
 }

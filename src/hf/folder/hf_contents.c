@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-// Files that tell the format of a folder, with advice for the user; the first match counts.
+// Files and folders that tell the format of a folder, with advice for the user; the first match
+// counts.
 static const struct {
     const char *pattern;
     const char *advice;
 } formats[] = {
-    {"adapter_config.json", "a LoRA adapter and no whole model: give the base model with -m and "
-                            "the adapter with --lora"},
+    {"adapter_config.json", "a LoRA adapter, not a whole model: give the base model with -m "
+                            "and the adapter with --lora"},
     {"*.gguf", "a folder of GGUF files: name the file"},
     {"*.onnx", "a folder of ONNX files, which are not supported: use the SafeTensors of the "
                "original model, or a GGUF file of it"},
@@ -28,6 +29,8 @@ static const struct {
                      "of the model"},
     {"flax_model*.msgpack", "a folder of Flax files, which are not supported: use the SafeTensors "
                             "of the model"},
+    {"onnx", "a folder of ONNX files, which are not supported: use the SafeTensors of the "
+             "original model, or a GGUF file of it"},
 };
 enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
 

@@ -26,8 +26,8 @@ static size_t count_children(const cJSON *json)
 static void refuse_id(struct gi_hf_tokenizer *t, const char *text)
 {
     gi_hf_fail(t->b, GLINFER_STATUS_BAD_FILE,
-               "tokenizer.json: the id of the token '%.64s' is not a number below that of all "
-               "tokens and %d",
+               "tokenizer.json: the id of the token '%.64s' is invalid, expected a whole number "
+               "below the number of tokens plus %d",
                text, GAPS_MAX);
 }
 
@@ -295,6 +295,10 @@ static void add_merges(struct gi_hf_tokenizer *t)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(t->model, "merges");
     const size_t n = count_children(list);
+    if (list && !cJSON_IsArray(list)) {
+        gi_hf_fail(t->b, GLINFER_STATUS_BAD_FILE, "tokenizer.json: \"merges\" is not a list");
+        return;
+    }
     struct merges merges = {.data = gi_hf_zeroed(t, n, sizeof(*merges.data))};
     size_t i = 0, begin = 0;
     for (const cJSON *merge = list ? list->child : NULL;

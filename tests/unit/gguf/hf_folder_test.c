@@ -270,7 +270,9 @@ TEST(wrong_configurations_are_refused)
     } cases[] = {
         {"[]", "config.json: not a JSON object", GLINFER_STATUS_BAD_FILE},
         {"{", "config.json: invalid JSON", GLINFER_STATUS_BAD_FILE},
-        {"{}", "model_type \"\"", GLINFER_STATUS_UNSUPPORTED},
+        {"{}", "config.json has no \"model_type\"", GLINFER_STATUS_UNSUPPORTED},
+        {"{\"model_type\":\"llama\",\"hidden_act\":\"relu\"}", "hidden_act is \"relu\", only silu",
+         GLINFER_STATUS_UNSUPPORTED},
         {"{\"model_type\":\"t5\"}", "model_type \"t5\" (), is not supported; supported are llama",
          GLINFER_STATUS_UNSUPPORTED},
         {"{\"model_type\":\"llama\"}", "config.json: the key num_attention_heads is missing",
@@ -334,6 +336,7 @@ TEST(folders_of_other_formats_are_named)
     } cases[] = {
         {"model.gguf", "is a folder of GGUF files: name the file (it has model.gguf)"},
         {"model.onnx", "is a folder of ONNX files"},
+        {"onnx", "is a folder of ONNX files"},
         {"pytorch_model-00001-of-00002.bin", "is a folder of PyTorch files"},
         {"adapter_config.json", "is a LoRA adapter"},
     };

@@ -138,6 +138,8 @@ TEST(safetensors_refuse_wrong_lengths_of_headers)
         must_fail(open_bytes(bytes, sizeof(bytes), &err), BAD_FILE, cases[i].says);
     }
     must_fail(open_bytes((const uint8_t *)"1234567", 7, &err), BAD_FILE, "it has 7 bytes");
+    must_fail(open_bytes((const uint8_t *)"version https://git-lfs", 23, &err), BAD_FILE,
+              "is a pointer of Git LFS");
 }
 
 TEST(safetensors_refuse_types_by_name)

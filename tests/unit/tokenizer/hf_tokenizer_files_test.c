@@ -28,6 +28,8 @@ static const struct {
     {"", "{\"vocab\":{}}", GLINFER_STATUS_UNSUPPORTED, "the model ''"},
     {"", "[]", GLINFER_STATUS_BAD_FILE, "tokenizer.json has no \"model\""},
     {"", "{\"type\":\"BPE\",\"vocab\":[],\"merges\":[]}", GLINFER_STATUS_BAD_FILE, "not a list"},
+    {"", "{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":5}", GLINFER_STATUS_BAD_FILE,
+     "\"merges\" is not a list"},
     {"", "{\"type\":\"BPE\",\"vocab\":{\"a\":-1},\"merges\":[]}", GLINFER_STATUS_BAD_FILE,
      "the id of the token 'a'"},
     {"", "{\"type\":\"BPE\",\"vocab\":{\"a\":4000000000},\"merges\":[]}", GLINFER_STATUS_BAD_FILE,
