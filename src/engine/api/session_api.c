@@ -133,7 +133,7 @@ bool glinfer_session_set_adapter_scales(struct glinfer_session *session, const f
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(scales[i])) {
             return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                                "the scale of adapter %zu is infinite or no number", i);
+                                "the scale of adapter %zu is infinite or not a number", i);
         }
     }
     if (!gi_call_begin(session, &saved, err)) {

@@ -137,9 +137,10 @@ static bool read_config(struct reading *reading)
     bool ok = config && check_config(reading, config);
     const cJSON *alpha = cJSON_GetObjectItemCaseSensitive(config, "lora_alpha");
     if (ok && !(cJSON_IsNumber(alpha) && fabs(alpha->valuedouble) < 1e9)) {
-        ok = gi_error_set(reading->err, GLINFER_STATUS_BAD_FILE,
-                          "%s: lora_alpha of adapter_config.json is missing or no number",
-                          reading->folder);
+        ok = gi_error_set(
+            reading->err, GLINFER_STATUS_BAD_FILE,
+            "%s: lora_alpha of adapter_config.json is missing or not a number below 1e9",
+            reading->folder);
     }
     reading->alpha = ok ? (float)alpha->valuedouble : 0;
     reading->divides_by_root = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(config, "use_rslora"));

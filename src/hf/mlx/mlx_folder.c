@@ -139,8 +139,8 @@ static bool take_shape(struct gi_hf_build *b, struct gi_hf_mlx *mlx)
     t->dims[last] = scales->dims[last] * format->group;
     if (t->dims[last] % 32 != 0 || t->dims[last] * format->bits != quants->dims[last] * 32) {
         gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
-                   "tensor %s has rows of %llu words and %llu scales, which %u bits and groups of "
-                   "%u of config.json do not make",
+                   "tensor %s has rows of %llu words and %llu scales, but config.json says %u bits "
+                   "in groups of %u",
                    quants->name, (unsigned long long)quants->dims[last],
                    (unsigned long long)scales->dims[last], format->bits, format->group);
         return false;

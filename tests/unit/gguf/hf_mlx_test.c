@@ -202,8 +202,8 @@ TEST(wrong_quantisation_is_named)
         {"mlx_affine", "config.json", "\"group_size\": 128", "\"group_size\": 256",
          GLINFER_STATUS_UNSUPPORTED, "in groups of 256"},
         {"mlx_affine", "config.json", "\"bits\": 3", "\"bits\": 4", GLINFER_STATUS_BAD_FILE,
-         "tensor model.layers.0.self_attn.q_proj.weight has rows of 12 words and 2 scales, which "
-         "4 bits and groups of 64 of config.json do not make"},
+         "tensor model.layers.0.self_attn.q_proj.weight has rows of 12 words and 2 scales, but "
+         "config.json says 4 bits in groups of 64"},
         {"mlx_affine", "config.json", "\"quantization", "\"quantisation", GLINFER_STATUS_BAD_FILE,
          "\"quantization\" does not describe tensor model.embed_tokens.scales, which is quantised"},
         {"mlx_affine", "config.json", "\"lm_head\":", "\"lm_head\": false, \"other\":",

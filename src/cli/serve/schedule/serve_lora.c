@@ -46,7 +46,7 @@ void serve_lora_read(const struct serve_lora *lora, struct serve_fields *fields,
         is_list = is_list && cli_json_is_number(scale) && scale->valuedouble >= -MOST &&
                   scale->valuedouble <= MOST && cli_json_int(cli_json_get(item, "id"), &id);
         if (is_list && (id < 0 || id >= lora->n)) {
-            serve_fields_refuse(fields, 400, "unknown adapter %lld: the server has %u",
+            serve_fields_refuse(fields, 400, "unknown adapter %lld, expected an id below %u",
                                 (long long)id, lora->n);
             return;
         }

@@ -77,7 +77,7 @@ static bool read_keys(struct gi_adapter *adapter, struct glinfer_error *err)
     }
     return isfinite(adapter->alpha) ||
            gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                        "%s: adapter.lora.alpha is infinite or no number", gi_gguf_path(gguf));
+                        "%s: adapter.lora.alpha is infinite or not a number", gi_gguf_path(gguf));
 }
 
 //-- pairs -----------------------------------------------------------------------------------------
@@ -104,10 +104,11 @@ static bool check_pair(const struct gi_adapter *adapter, const struct gi_adapter
                             path, (int)pair->base.size, pair->base.data);
     }
     return (a->dims[1] == b->dims[0] && b->dims[0] <= GI_MAX_ADAPTER_RANK) ||
-           gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                        "%s: the ranks of %.*s are %llu and %llu, expected the same of at most %u",
-                        path, (int)pair->base.size, pair->base.data, (unsigned long long)a->dims[1],
-                        (unsigned long long)b->dims[0], GI_MAX_ADAPTER_RANK);
+           gi_error_set(
+               err, GLINFER_STATUS_BAD_FILE,
+               "%s: the ranks of %.*s are %llu and %llu, expected equal ones of at most %u", path,
+               (int)pair->base.size, pair->base.data, (unsigned long long)a->dims[1],
+               (unsigned long long)b->dims[0], GI_MAX_ADAPTER_RANK);
 }
 
 // Takes tensor i of the file into the pairs, which are not sorted yet. Norms change nothing, as
@@ -295,7 +296,7 @@ float *gi_adapter_read(const struct gi_adapter *adapter, const struct gi_gguf_te
     for (size_t i = 0; ok && i < n_cols * n; i++) {
         ok = fabsf(values[i]) <= LARGEST_HALF ||
              gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                          "%s: %.*s has a value that is too large, infinite or no number",
+                          "%s: %.*s has a value that is too large, infinite or not a number",
                           gi_gguf_path(adapter->gguf), (int)tensor->name.size, tensor->name.data);
     }
     free(bytes);
