@@ -18,7 +18,7 @@ static bool add(struct cli_lora_flags *flags, char *word, bool is_scaled, char *
     }
     if (!*word || (is_scaled && (!colon || end == colon + 1 || *end || !isfinite(scale)))) {
         snprintf(why, size, "%s with commas between them",
-                 is_scaled ? "files with a colon and a number each" : "files");
+                 is_scaled ? "file:scale pairs" : "files");
         return false;
     }
     if (flags->n == CLI_MAX_LORA) {

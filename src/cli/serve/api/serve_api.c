@@ -145,7 +145,9 @@ static void handle_route(const struct serve_api *api, const struct route *route,
         route->optional == 0 || *(const bool *)((const char *)api->settings + route->optional);
     if (!has_method(route, call)) {
         serve_reply_error(reply, 405, "invalid method: %s takes %s", route->path,
-                          route->get || model ? "GET" : "POST");
+                          route->get && route->post ? "GET and POST"
+                          : route->get || model     ? "GET"
+                                                    : "POST");
     } else if (!has_text) {
         serve_reply_error(reply, 501,
                           "this server has no language model; start it with -m MODEL for %s",

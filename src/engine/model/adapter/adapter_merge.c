@@ -135,8 +135,9 @@ bool gi_adapter_merge(struct gi_adapter_set *set, struct gi_gguf *model, float s
 {
     const struct gi_adapter *adapter = &set->adapters[0];
     bool ok =
-        (set->n == 1 || gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
-                                     "merging takes one adapter, but %u are given", set->n)) &&
+        (set->n == 1 ||
+         gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
+                      "cannot merge adapters: exactly one is needed, but %u are given", set->n)) &&
         gi_adapter_check_model(adapter, model, err);
     for (size_t i = 0; ok && i < adapter->n_pairs; i++) {
         ok = check_pair(adapter, &adapter->pairs[i], model, err);
