@@ -16,9 +16,13 @@ static bool add(struct cli_lora_flags *flags, char *word, bool is_scaled, char *
         *colon = '\0';
         scale = strtof(colon + 1, &end);
     }
-    if (!*word || (is_scaled && (!colon || end == colon + 1 || *end || !isfinite(scale)))) {
+    if (!*word || (is_scaled && (!colon || end == colon + 1 || *end))) {
         snprintf(why, size, "%s with commas between them",
                  is_scaled ? "file:scale pairs" : "files");
+        return false;
+    }
+    if (!(fabsf(scale) <= CLI_MAX_LORA_SCALE)) {
+        snprintf(why, size, "scales from -%d to %d", CLI_MAX_LORA_SCALE, CLI_MAX_LORA_SCALE);
         return false;
     }
     if (flags->n == CLI_MAX_LORA) {

@@ -7,6 +7,10 @@
 
 enum { CLI_MAX_LORA = 16 };
 
+// The largest magnitude of a scale: products that overflow end an answer, and the server would
+// bring the device back.
+#define CLI_MAX_LORA_SCALE 100
+
 struct cli_lora_flags {
     const char *paths[CLI_MAX_LORA]; // kept until the end of the process
     float scales[CLI_MAX_LORA];

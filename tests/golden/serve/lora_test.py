@@ -60,7 +60,7 @@ def answers_at_once_have_scales_of_their_own(server):
 
 
 def refuses_others(server):
-    for bad in ({"id": 0}, [{"id": 2, "scale": 1}], [{"id": -1, "scale": 1}], [{"id": 0, "scale": "x"}], [{"scale": 1}], {}, [1]):
+    for bad in ({"id": 0}, [{"id": 2, "scale": 1}], [{"id": -1, "scale": 1}], [{"id": 0, "scale": "x"}], [{"scale": 1}], [{"id": 0, "scale": 101}], [{"id": 0, "scale": -1e30}], {}, [1]):
         same(server.post("/completion", {**PLAIN, "lora": bad})[0], 400, bad)
         same(server.post("/lora-adapters", bad)[0], 400, bad)
     same(server.get("/lora-adapters")[0], 200, "still there")

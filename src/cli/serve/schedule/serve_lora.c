@@ -4,6 +4,7 @@
 #include "cli/common/cli_json_read.h"
 #include "cli/serve/api/serve_handlers.h"
 
+#include <math.h>
 #include <string.h>
 
 void serve_lora_init(struct serve_lora *lora, const struct cli_lora_flags *flags)
@@ -32,7 +33,6 @@ uint32_t serve_lora_copy(struct serve_lora *lora, float scales[CLI_MAX_LORA])
 void serve_lora_read(const struct serve_lora *lora, struct serve_fields *fields, const cJSON *list,
                      float scales[CLI_MAX_LORA])
 {
-    enum { MOST = 1000000 };
     const cJSON *item;
     if (!list || fields->is_wrong) {
         return;
@@ -43,11 +43,17 @@ void serve_lora_read(const struct serve_lora *lora, struct serve_fields *fields,
     {
         const cJSON *scale = cli_json_get(item, "scale");
         int64_t id;
-        is_list = is_list && cli_json_is_number(scale) && scale->valuedouble >= -MOST &&
-                  scale->valuedouble <= MOST && cli_json_int(cli_json_get(item, "id"), &id);
+        is_list =
+            is_list && cli_json_is_number(scale) && cli_json_int(cli_json_get(item, "id"), &id);
         if (is_list && (id < 0 || id >= lora->n)) {
             serve_fields_refuse(fields, 400, "unknown adapter %lld, expected an id below %u",
                                 (long long)id, lora->n);
+            return;
+        }
+        if (is_list && !(fabs(scale->valuedouble) <= CLI_MAX_LORA_SCALE)) {
+            serve_fields_refuse(fields, 400, "invalid scale %g of adapter %lld: expected -%d to %d",
+                                scale->valuedouble, (long long)id, CLI_MAX_LORA_SCALE,
+                                CLI_MAX_LORA_SCALE);
             return;
         }
         if (is_list) {
