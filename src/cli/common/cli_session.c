@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool cli_parse_predict(const char *text, void *field, char *why, size_t size)
 {
@@ -205,10 +206,21 @@ static void log_details(const struct cli_session *session)
     cli_log(verbosity, GLINFER_LOG_INFO, text);
 }
 
+// Notes that a file is not quantized, if a type other than the default was asked for.
+static void note_quantize(const struct cli_session *session)
+{
+    struct stat status;
+    if (session->flags->quantize > 0 && stat(session->path, &status) == 0 &&
+        !S_ISDIR(status.st_mode)) {
+        cli_note("--quantize has no effect: it is for folders of SafeTensors");
+    }
+}
+
 bool cli_session_load(struct cli_session *session)
 {
     struct glinfer_error err;
     struct glinfer_model_params params;
+    note_quantize(session);
     cli_session_params(session->flags, session->path, &params);
     params.progress = cli_progress;
     params.progress_user = &session->bar;

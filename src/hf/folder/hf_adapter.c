@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // A tensor of the adapter: in the file from a byte of a tensor on, or in memory if its rows change
 // places.
@@ -297,10 +298,35 @@ static void add_pairs(struct reading *reading)
     gi_gguf_add_f32(&reading->writer, "adapter.lora.alpha", (float)(reading->alpha * root));
 }
 
+// Fails with NOT_FOUND and advice if the folder lacks one of its two files.
+static bool check_files(const char *folder, struct glinfer_error *err)
+{
+    static const struct {
+        const char *name, *advice;
+    } files[] = {
+        {"adapter_config.json", "a folder of PEFT has adapter_config.json and "
+                                "adapter_model.safetensors; a whole model is given with -m"},
+        {"adapter_model.safetensors", "save the adapter as SafeTensors, as save_pretrained of PEFT "
+                                      "does"},
+    };
+    bool ok = true;
+    for (size_t i = 0; ok && i < sizeof(files) / sizeof(files[0]); i++) {
+        char *path = gi_hf_path(folder, files[i].name, err);
+        ok = path && (access(path, F_OK) == 0 ||
+                      gi_error_set(err, GLINFER_STATUS_NOT_FOUND, "%s: there is no %s: %s", folder,
+                                   files[i].name, files[i].advice));
+        free(path);
+    }
+    return ok;
+}
+
 struct gi_gguf *gi_hf_open_adapter(const char *folder, const struct gi_gguf *model,
                                    struct glinfer_error *err)
 {
     struct reading reading = {.folder = folder, .model = model, .err = err};
+    if (!check_files(folder, err)) {
+        return NULL;
+    }
     char *path = gi_hf_path(folder, "adapter_model.safetensors", err);
     reading.adapter = path ? gi_array_zeroed(1, sizeof(*reading.adapter), "an adapter", err) : NULL;
     bool ok = reading.adapter && read_config(&reading) && find_architecture(&reading);

@@ -27,7 +27,8 @@ done
 (umask 027 && "$glinfer" convert "$folders/$1" "$dir/out.gguf" --quantize none)
 check 'a conversion' $? 0
 check "the mode of a converted file" "$(stat -c %a "$dir/out.gguf")" 640
-check "$1, converted" "$(tokens "$dir/out.gguf")" "$(sed -n "s/^$1 //p" "$rows")"
+check "$1, converted" "$(tokens "$dir/out.gguf" --quantize q4_0)" "$(sed -n "s/^$1 //p" "$rows")"
+check 'a file keeps its types' "$(grep -c -e '--quantize has no effect' "$dir/errors")" 1
 
 "$glinfer" convert "$folders/$1" "$dir/out.gguf" 2>"$dir/errors"
 check 'an old file' $? 1
