@@ -15,7 +15,9 @@ static const char *const stop_tokens[] = {
     "<｜end▁of▁sentence｜>", "[e~[",
     // Padding, and the border between two files or repositories.
     "<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]", "<|fim_repo|>", "<|repo_name|>",
-    "<fim-repo>", "<REPO>", "<reponame>", "<|file_sep|>"};
+    "<fim-repo>", "<REPO>", "<reponame>", "<|file_sep|>",
+    // Not in that list: FunctionGemma waits for the result of a call.
+    "<start_function_response>"};
 
 // Control tokens, though some files call them normal.
 static const char *const control_tokens[] = {

@@ -455,6 +455,7 @@ FORMS = {
     "nemotron": '<TOOLCALL>[{"name": "{n}", "arguments": {{ a | tojson }}}]</TOOLCALL>',
     "apriel": '<tool_calls>[{"name": "{n}", "arguments": {{ a | tojson }}}]</tool_calls>',
     "gemma": '<|tool_call>call:{n}{{ "{" }}{% for k, v in a.items() %}{{ k }}:<|"|>{{ v }}<|"|>{% endfor %}{{ "}" }}<tool_call|>{{ m.tool_responses[0].name ~ ":" ~ m.tool_responses[0].response if m.tool_responses }}',
+    "function_gemma": '<start_function_call>call:{n}{{ "{" }}{% for k, v in a.items() %}{{ k }}:<escape>{{ v }}<escape>{% endfor %}{{ "}" }}<end_function_call>',
     "granite": "",
 }
 

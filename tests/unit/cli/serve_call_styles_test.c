@@ -42,7 +42,7 @@ static struct serve_task *make_grammar(const struct serve_call_style *style, con
 // Returns the mark that ends strings, NULL for a quote.
 static const char *mark_of(const struct serve_call_style *style)
 {
-    return style->notation == SERVE_NOTATION_GEMMA ? SERVE_GEMMA_QUOTE : style->value_end;
+    return style->notation == SERVE_NOTATION_GEMMA ? style->quote : style->value_end;
 }
 
 //-- a call that is known --------------------------------------------------------------------------

@@ -91,7 +91,7 @@ static const struct {
     {"HARMONY", SERVE_STYLE_HARMONY}, {"QWEN", SERVE_STYLE_QWEN},
     {"SEED", SERVE_STYLE_SEED},       {"MINICPM", SERVE_STYLE_MINICPM},
     {"LFM2", SERVE_STYLE_LFM2},       {"OLMO3", SERVE_STYLE_OLMO3},
-    {"GEMMA", SERVE_STYLE_GEMMA},
+    {"GEMMA", SERVE_STYLE_GEMMA},     {"FUNCTION_GEMMA", SERVE_STYLE_FUNCTION_GEMMA},
 };
 
 static void check_calls(const char *const fields[])

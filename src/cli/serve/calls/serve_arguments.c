@@ -133,7 +133,7 @@ static bool has_properties(const cJSON *schema)
 // Appends one of the values that a schema lists.
 static void write_constant(struct serve_writer *writer, const cJSON *value)
 {
-    if (cJSON_IsString(value) && !strstr(value->valuestring, SERVE_GEMMA_QUOTE)) {
+    if (cJSON_IsString(value) && !strstr(value->valuestring, writer->style->quote)) {
         serve_writer_add(writer, "quote \"");
         serve_writer_escape(writer, value->valuestring, strlen(value->valuestring));
         serve_writer_add(writer, "\" quote ");
@@ -359,9 +359,9 @@ void serve_write_argument_rules(struct serve_writer *writer)
         serve_writer_add(writer, "\n");
         break;
     case SERVE_NOTATION_GEMMA:
-        write_text_rules(writer, SERVE_GEMMA_QUOTE, strlen(SERVE_GEMMA_QUOTE));
+        write_text_rules(writer, style->quote, strlen(style->quote));
         serve_writer_add(writer, "quote ::= ");
-        serve_writer_text(writer, SERVE_GEMMA_QUOTE);
+        serve_writer_text(writer, style->quote);
         serve_writer_add(writer, "\nquoted ::= quote text-0 quote\nany ::= quoted | ");
         serve_writer_add(writer, "\"-\"? [0-9]+ (\".\" [0-9]+)? ([eE] [-+]? [0-9]+)? | ");
         serve_writer_add(writer, "\"true\" | \"false\" | \"null\" | \"{\" free \"}\" | ");

@@ -200,7 +200,7 @@ static bool begins_with(struct serve_input in, const char *signs)
 static cJSON *take_tagged_value(struct reader *reader)
 {
     struct serve_input next = reader->in;
-    cJSON *value = serve_take_value(&next, SERVE_NOTATION_PYTHON);
+    cJSON *value = serve_take_value(&next, NULL);
     if (value && serve_take(&next, reader->style->value_end)) {
         reader->in = next;
         return value;
@@ -282,10 +282,10 @@ static bool read_argument(struct reader *reader, const cJSON *parameters, cJSON 
     const bool is_python = style->notation == SERVE_NOTATION_PYTHON;
     struct serve_input *in = &reader->in;
     serve_skip_white(in);
-    char *key = serve_take_key(in, is_python ? "=" : ":}");
+    char *key = serve_take_key(in, style->quote, is_python ? "=" : ":}");
     const bool is_key = key && (!is_python || serve_count_name(key, strlen(key)) == strlen(key) ||
                                 serve_find_parameter(parameters, key));
-    cJSON *value = is_key ? serve_take_value(in, style->notation) : NULL;
+    cJSON *value = is_key ? serve_take_value(in, style->quote) : NULL;
     serve_skip_white(in);
     const bool is_read = value && (serve_take(in, style->separator) ||
                                    (in->at < in->end && *in->at == style->close[0]));

@@ -103,16 +103,30 @@ const struct serve_call_style serve_styles[SERVE_N_STYLES] = {
                            .separator = ", ",
                            .close = ")"},
     [SERVE_STYLE_GEMMA] = {.triggers = {"<|tool_call>"},
-                           .marks = {"<|tool_call>", "<tool_call|>", SERVE_GEMMA_QUOTE},
+                           .marks = {"<|tool_call>", "<tool_call|>", "<|\"|>"},
                            .between = {"\n", ""},
                            .heads = {"<|tool_call>call:"},
                            .opens = {"{"},
                            .notation = SERVE_NOTATION_GEMMA,
+                           .quote = "<|\"|>",
                            .key_end = ":",
                            .separator = ",",
                            .close = "}",
                            .after = "<tool_call|>",
                            .result = "<|tool_response>response:"},
+    [SERVE_STYLE_FUNCTION_GEMMA] = {.triggers = {"<start_function_call>"},
+                                    .marks = {"<start_function_call>", "<end_function_call>",
+                                              "<escape>"},
+                                    .between = {"\n", ""},
+                                    .heads = {"<start_function_call>call:"},
+                                    .opens = {"{"},
+                                    .notation = SERVE_NOTATION_GEMMA,
+                                    .quote = "<escape>",
+                                    .key_end = ":",
+                                    .separator = ",",
+                                    .close = "}",
+                                    .after = "<end_function_call>",
+                                    .result = "<start_function_response>response:"},
 };
 
 size_t serve_measure_mark(const struct serve_call_style *style, const char *text, size_t size)
@@ -158,7 +172,7 @@ bool serve_is_key(const struct serve_call_style *style, const char *text)
     case SERVE_NOTATION_PYTHON:
         return is_bare && !strchr(text, '=') && !strchr("),]", text[0]);
     case SERVE_NOTATION_GEMMA:
-        return is_bare && !strpbrk(text, ":}") && !strstr(text, SERVE_GEMMA_QUOTE);
+        return is_bare && !strpbrk(text, ":}") && !strstr(text, style->quote);
     default:
         return true;
     }

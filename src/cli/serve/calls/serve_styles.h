@@ -9,13 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SERVE_GEMMA_QUOTE "<|\"|>"
-
 enum serve_notation {
     SERVE_NOTATION_JSON,   // one JSON object
     SERVE_NOTATION_TAGS,   // arguments between tags: strings without quotes, other values as JSON
     SERVE_NOTATION_PYTHON, // keyword arguments
-    SERVE_NOTATION_GEMMA,  // a dictionary: keys without quotes, strings within SERVE_GEMMA_QUOTE
+    SERVE_NOTATION_GEMMA,  // a dictionary: keys without quotes, strings within marks
 };
 
 // Calls are the text
@@ -37,6 +35,7 @@ struct serve_call_style {
     bool is_json; // a call is a JSON object, whose members may come in any order
     enum serve_notation notation;
     const char *key, *key_end, *value_end, *separator;
+    const char *quote;     // the mark at both ends of strings, in Gemma's notation
     const char *arguments; // the member with the arguments, if is_json
     const char *result;    // text of a template before results that are messages of their own;
                            // NULL: every template takes such messages
@@ -58,6 +57,7 @@ enum serve_style {
     SERVE_STYLE_LFM2, // Python
     SERVE_STYLE_OLMO3,
     SERVE_STYLE_GEMMA, // dictionaries: Gemma 4
+    SERVE_STYLE_FUNCTION_GEMMA,
     SERVE_N_STYLES,
 };
 extern const struct serve_call_style serve_styles[SERVE_N_STYLES];

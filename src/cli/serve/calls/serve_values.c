@@ -79,11 +79,10 @@ static char *take_bare(struct serve_input *in, const char *signs)
     return size > 0 ? copy(begin, size) : NULL;
 }
 
-char *serve_take_key(struct serve_input *in, const char *signs)
+char *serve_take_key(struct serve_input *in, const char *quote, const char *signs)
 {
     const char sign[] = {signs[0], 0};
-    char *key = serve_take(in, SERVE_GEMMA_QUOTE) ? serve_take_up_to(in, SERVE_GEMMA_QUOTE)
-                                                  : take_bare(in, signs);
+    char *key = quote && serve_take(in, quote) ? serve_take_up_to(in, quote) : take_bare(in, signs);
     if (key && !serve_take(in, sign)) {
         free(key);
         key = NULL;
@@ -175,14 +174,14 @@ static cJSON *take_quoted(struct serve_input *in)
 
 //-- values ----------------------------------------------------------------------------------------
 
-static cJSON *take_nested(struct serve_input *in, enum serve_notation notation, int depth);
+static cJSON *take_nested(struct serve_input *in, const char *quote, int depth);
 
 // Takes the text of a number, true, false or null as JSON; in Gemma's notation, any other text is a
 // string.
-static cJSON *take_word(struct serve_input *in, enum serve_notation notation)
+static cJSON *take_word(struct serve_input *in, const char *quote)
 {
     static const char *const words[][2] = {{"True", "true"}, {"False", "false"}, {"None", "null"}};
-    if (notation == SERVE_NOTATION_GEMMA) {
+    if (quote) {
         char *text = take_bare(in, ",]}");
         cJSON *value = text ? cli_json_parse_all(text, strlen(text), NULL) : NULL;
         value = text && !value ? cJSON_CreateString(text) : value;
@@ -206,12 +205,12 @@ static cJSON *take_word(struct serve_input *in, enum serve_notation notation)
 // Takes the key of a dictionary and the colon after it. Returns NULL if it is not a string; the
 // caller frees it.
 // NOLINTNEXTLINE(misc-no-recursion): bounded by MAX_NESTING
-static char *take_nested_key(struct serve_input *in, enum serve_notation notation, int depth)
+static char *take_nested_key(struct serve_input *in, const char *quote, int depth)
 {
-    if (notation == SERVE_NOTATION_GEMMA) {
-        return serve_take_key(in, ":}");
+    if (quote) {
+        return serve_take_key(in, quote, ":}");
     }
-    cJSON *json = take_nested(in, notation, depth);
+    cJSON *json = take_nested(in, quote, depth);
     char *key = cJSON_IsString(json) && serve_take(in, ":") ? cli_copy(json->valuestring) : NULL;
     cJSON_Delete(json);
     return key;
@@ -219,15 +218,14 @@ static char *take_nested_key(struct serve_input *in, enum serve_notation notatio
 
 // Takes the rest of a list or a dictionary, whose first sign was taken; NULL if it does not end.
 // NOLINTNEXTLINE(misc-no-recursion)
-static cJSON *take_items(struct serve_input *in, enum serve_notation notation, int depth,
-                         const char *close)
+static cJSON *take_items(struct serve_input *in, const char *quote, int depth, const char *close)
 {
     const bool is_list = close[0] != '}';
     cJSON *items = is_list ? cJSON_CreateArray() : cJSON_CreateObject();
     bool is_right = true;
     while (is_right && !serve_take(in, close)) {
-        char *key = is_list ? NULL : take_nested_key(in, notation, depth + 1);
-        cJSON *item = is_list || key ? take_nested(in, notation, depth + 1) : NULL;
+        char *key = is_list ? NULL : take_nested_key(in, quote, depth + 1);
+        cJSON *item = is_list || key ? take_nested(in, quote, depth + 1) : NULL;
         is_right = item && (serve_take(in, ",") || (in->at < in->end && *in->at == close[0]));
         if (key && item) {
             cli_json_set(items, key, item);
@@ -244,15 +242,15 @@ static cJSON *take_items(struct serve_input *in, enum serve_notation notation, i
 }
 
 // NOLINTNEXTLINE(misc-no-recursion)
-static cJSON *take_nested(struct serve_input *in, enum serve_notation notation, int depth)
+static cJSON *take_nested(struct serve_input *in, const char *quote, int depth)
 {
-    const bool is_gemma = notation == SERVE_NOTATION_GEMMA;
+    const bool is_gemma = quote != NULL;
     serve_skip_white(in);
     if (in->at == in->end || depth > MAX_NESTING) {
         return NULL;
     }
-    if (is_gemma && serve_take(in, SERVE_GEMMA_QUOTE)) {
-        char *text = serve_take_up_to(in, SERVE_GEMMA_QUOTE);
+    if (is_gemma && serve_take(in, quote)) {
+        char *text = serve_take_up_to(in, quote);
         cJSON *value = text ? cJSON_CreateString(text) : NULL;
         free(text);
         return value;
@@ -260,15 +258,15 @@ static cJSON *take_nested(struct serve_input *in, enum serve_notation notation, 
     if (!is_gemma && (*in->at == '"' || *in->at == '\'')) {
         return take_quoted(in);
     }
-    return serve_take(in, "{")                ? take_items(in, notation, depth, "}")
-           : serve_take(in, "[")              ? take_items(in, notation, depth, "]")
-           : !is_gemma && serve_take(in, "(") ? take_items(in, notation, depth, ")")
-                                              : take_word(in, notation);
+    return serve_take(in, "{")                ? take_items(in, quote, depth, "}")
+           : serve_take(in, "[")              ? take_items(in, quote, depth, "]")
+           : !is_gemma && serve_take(in, "(") ? take_items(in, quote, depth, ")")
+                                              : take_word(in, quote);
 }
 
-cJSON *serve_take_value(struct serve_input *in, enum serve_notation notation)
+cJSON *serve_take_value(struct serve_input *in, const char *quote)
 {
-    return take_nested(in, notation, 0);
+    return take_nested(in, quote, 0);
 }
 
 //-- write -----------------------------------------------------------------------------------------
