@@ -463,12 +463,14 @@ FORMS = {
 def calls_tools_in_the_forms_of_families():
     for name, form in FORMS.items():
         form = form.replace("{n}", "{{ c.function.name }}")
-        template = ("{% if tools %}<|tool_call|> {{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.content }}"
+        result = '{% if m.role == "tool" %}<start_function_response>response:{{ m.name }}{% endif %}' * (name == "function_gemma")
+        template = ("{% if tools %}<|tool_call|> {{ tools | tojson }}{% endif %}{% for m in messages %}" + result + "{{ m.content }}"
                     "{% for c in m.tool_calls or [] %}{% set a = c.function.arguments %}" + form + "{% endfor %}\n{% endfor %}" + "<|start|>assistant" * (name == "channels"))
         with Server(GLINFER, MODEL, "--chat-template", template) as server:
             prompt = server.ask("/apply-template", messages=HI + CALLED, tools=TOOLS)["prompt"]
             true("You can call" not in prompt and "weather" in prompt.split("hi there")[1], f"{name}: {prompt}")
             same("weather:sunny" in prompt, name == "gemma", f"{name}: {prompt}")
+            same("response:weathersunny" in prompt, name == "function_gemma", f"{name}: {prompt}")
             calls_tools(server)
 
 

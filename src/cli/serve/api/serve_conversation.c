@@ -242,9 +242,9 @@ static void write_calls(const struct serve_call_style *style, const char *fence,
     }
 }
 
-//-- for a template with joined messages -----------------------------------------------------------
+//-- for a template with results -------------------------------------------------------------------
 
-// Returns the name of the tool whose call a message answers.
+// Returns the name of the tool whose call a message answers, NULL if it is not known.
 static const char *name_of_call(const cJSON *calls, const cJSON *message)
 {
     const cJSON *id = cli_json_get(message, "tool_call_id"), *call;
@@ -258,8 +258,28 @@ static const char *name_of_call(const cJSON *calls, const cJSON *message)
             name = cli_json_get(function, "name");
         }
     }
-    return cJSON_IsString(name) ? name->valuestring : "unknown";
+    return cJSON_IsString(name) ? name->valuestring : NULL;
 }
+
+// Adds the name of the tool to results without one, since FunctionGemma's template refuses those.
+static void name_results(cJSON *messages)
+{
+    const cJSON *calls = NULL;
+    cJSON *message;
+    cJSON_ArrayForEach(message, messages)
+    {
+        const cJSON *own = cli_json_get(message, "tool_calls");
+        calls = cJSON_IsArray(own) ? own : calls;
+        const char *name = is_role(message, "tool") && !cli_json_get(message, "name")
+                               ? name_of_call(calls, message)
+                               : NULL;
+        if (name) {
+            cJSON_AddStringToObject(message, "name", name);
+        }
+    }
+}
+
+//-- for a template with joined messages -----------------------------------------------------------
 
 // Adds the result in a message, as an object if it is one.
 static void add_response(cJSON *responses, const cJSON *calls, const cJSON *message)
@@ -267,7 +287,8 @@ static void add_response(cJSON *responses, const cJSON *calls, const cJSON *mess
     const char *content = cli_json_get(message, "content")->valuestring;
     cJSON *response = cli_json_append(responses);
     cJSON *value = cli_json_parse_all(content, strlen(content), NULL);
-    cJSON_AddStringToObject(response, "name", name_of_call(calls, message));
+    const char *name = name_of_call(calls, message);
+    cJSON_AddStringToObject(response, "name", name ? name : "unknown");
     if (cJSON_IsObject(value)) {
         cJSON_AddItemToObject(response, "response", value);
     } else {
@@ -388,6 +409,7 @@ static const cJSON *fit_calls(const struct serve_tools *tools, cJSON *messages,
         join_calls(messages);
         return tools->list;
     default:
+        name_results(messages);
         return tools->list;
     }
 }
