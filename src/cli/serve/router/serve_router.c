@@ -28,8 +28,6 @@ void serve_visit_finish(struct serve_visit *visit)
         visit->model->n_users--;
         if (!visit->is_look) {
             visit->model->used = cli_now();
-            visit->model->has_keep = visit->has_keep;
-            visit->model->keep_s = visit->keep_s;
         }
     }
     pthread_cond_signal(&router->changed);

@@ -101,7 +101,11 @@ void serve_visit_admit(struct serve_visit *visit)
 {
     visit->state = SERVE_VISIT_INSIDE;
     visit->model->n_users++;
-    visit->model->used = visit->is_look ? visit->model->used : cli_now();
+    if (!visit->is_look) { // the last request that came counts, in whatever order they end
+        visit->model->used = cli_now();
+        visit->model->has_keep = visit->has_keep;
+        visit->model->keep_s = visit->keep_s;
+    }
 }
 
 static void fail_visit(struct serve_router *router, struct serve_visit *visit, unsigned status,
