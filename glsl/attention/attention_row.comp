@@ -9,8 +9,9 @@
 // turn; the last group to finish merges them.
 //
 // BATCH 1: token m, at position n_past + m, over the keys 0..n_past + m, with AFTER also over later keys.
-// Formula and bindings: attention/tile.glsl. Invocation i owns rows i, i + 8, ... of VECTORS * 8 rows: those
-// of HEADS heads of one kv head, token by token. Tiles have KEYS keys, and softmax needs no other invocation.
+// Formula and bindings: attention/tile.glsl. A group has VECTORS * 8 rows: token by token, the HEADS heads
+// of one kv head. Invocation i owns rows i, i + 8, ... Tiles have KEYS keys, and softmax needs no other
+// invocation.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
 #include "params/attention.glsl"

@@ -156,8 +156,8 @@ bool grid_acquire()
 }
 
 // The two halves of the way from an entry to the one that it works beside: both read what the same
-// edge brought, and the second consumes what the first publishes by the tag of now, which is also
-// that of its own results. So there is no edge, but a barrier until tags are settled.
+// edge brought, and the second consumes what the first publishes by the current tag, which its own
+// results have, too. Once tags are settled there is no edge; before, there is a barrier.
 void grid_leave()
 {
     if (!grid_is_settled) {

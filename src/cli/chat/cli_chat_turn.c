@@ -39,9 +39,11 @@ static bool encode_without(struct cli_turns *turns, size_t n)
 {
     struct cli_conversation view = {0};
     fill_view(&turns->conversation, n, &view);
-    const bool is_encoded = cli_tokenize_chat(turns->session, view.items, view.count, &turns->ids);
+    struct glinfer_error err;
+    const bool is_encoded =
+        cli_session_encode(turns->session, view.items, view.count, &turns->ids, &err);
     cli_conversation_finish(&view);
-    return is_encoded;
+    return is_encoded || cli_fail_error(&err);
 }
 
 // Returns the smallest number above n of oldest messages to leave out so that the rest begins with
@@ -112,15 +114,15 @@ static bool receive_token(void *user, const struct glinfer_token *token)
 // Returns the number of tokens that the request begins with and that another conversation begins
 // with, too: the first messages of the view, then one or two messages that differ from what comes
 // next. 0 if the template refuses that conversation.
-static size_t count_common(const struct cli_turns *turns, const struct cli_conversation *view,
-                           size_t first)
+static uint32_t count_common(const struct cli_turns *turns, const struct cli_conversation *view,
+                             size_t first)
 {
     const bool is_next = first == view->count; // the answer and another question follow
     const char *text = is_next ? "0" : view->items[first].content[0] == '0' ? "1" : "0";
     struct cli_conversation other = {0};
     struct cli_ids ids = {0};
     struct glinfer_error err;
-    size_t n = 0;
+    uint32_t n = 0;
     for (size_t i = 0; i < first; i++) {
         const struct glinfer_message *message = &view->items[i];
         cli_conversation_add(&other, message->role, message->content, strlen(message->content));
@@ -139,29 +141,26 @@ static size_t count_common(const struct cli_turns *turns, const struct cli_conve
     return n < turns->ids.count ? n : 0;
 }
 
-// Fills the places in the prompt where later requests may part from it, for checkpoints of
-// recurrent states: after the system message (/reset), before the question (/undo), and where the
-// next request has the answer, which a template may write without its thoughts. Returns their
-// number.
+// Fills the checkpoints of the prompt, for models with recurrent states, where later requests may
+// part from it: after the system message (/reset), before the question (/undo), and where the next
+// request has the answer, which a template may write without its thoughts. Returns their number.
 static size_t find_checkpoints(const struct cli_turns *turns,
                                uint32_t checkpoints[CLI_MAX_CHECKPOINTS])
 {
-    enum { FEWEST = 32 }; // tokens between two; reading fewer again costs less
     struct cli_conversation view = {0};
+    if (turns->session->info.checkpoint == 0) {
+        return 0;
+    }
     fill_view(&turns->conversation, turns->n_forgotten, &view);
     const size_t firsts[] = {cli_conversation_count_system(&view), view.count - 1, view.count};
-    size_t n = 0, last = turns->n_reused;
-    for (int i = 0; i < 3 && turns->session->info.checkpoint > 0; i++) {
-        const size_t at = firsts[i] > 0 ? count_common(turns, &view, firsts[i]) : 0;
-        if (at >= last + FEWEST) {
-            checkpoints[n++] = (uint32_t)(at - turns->n_reused);
-            last = at;
-        } else if (at >= turns->n_reused && at > 0 && n == 0) { // the state is there
-            checkpoints[n++] = 0;
-        }
+    uint32_t places[3];
+    size_t n = 0;
+    for (int i = firsts[0] > 0 ? 0 : 1; i < 3; i++) {
+        places[n++] = count_common(turns, &view, firsts[i]);
     }
     cli_conversation_finish(&view);
-    return n;
+    return cli_fill_checkpoints(places, n, turns->n_reused, turns->ids.count - turns->n_reused,
+                                checkpoints);
 }
 
 // Keeps the tokens in the session that the conversation begins with; the rest is the prompt.

@@ -387,11 +387,22 @@ bool cli_session_encode(const struct cli_session *session, const struct glinfer_
     return is_done;
 }
 
-bool cli_tokenize_chat(const struct cli_session *session, const struct glinfer_message *messages,
-                       size_t n, struct cli_ids *ids)
+size_t cli_fill_checkpoints(const uint32_t *places, size_t n_places, size_t held, size_t n,
+                            uint32_t *checkpoints)
 {
-    struct glinfer_error err;
-    return cli_session_encode(session, messages, n, ids, &err) || cli_fail_error(&err);
+    enum { FEWEST = 32 }; // tokens between two; reading fewer again costs less
+    size_t n_filled = 0, last = held;
+    for (size_t i = 0; i < n_places; i++) {
+        const size_t at = places[i];
+        const bool is_within = at > 0 && at >= held && at < held + n;
+        if (is_within && at >= last + FEWEST) {
+            checkpoints[n_filled++] = (uint32_t)(at - held);
+            last = at;
+        } else if (is_within && n_filled == 0) { // the state is there
+            checkpoints[n_filled++] = 0;
+        }
+    }
+    return n_filled;
 }
 
 //-- answers ---------------------------------------------------------------------------------------

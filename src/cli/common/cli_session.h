@@ -18,7 +18,7 @@ enum cli_thinking {
 extern const char *const cli_thinkings[];      // auto, on, off
 extern const char *const cli_quantize_types[]; // as struct glinfer_source has them, q8_0 first
 
-// Checkpoints of recurrent states that a session keeps.
+// Checkpoints of recurrent states that a session keeps, by default of a server's slots.
 enum { CLI_MAX_CHECKPOINTS = 4 };
 
 struct cli_session_flags {
@@ -159,9 +159,12 @@ bool cli_chat_json_text(const struct glinfer_tokenizer *tokenizer,
 // Tokenizes messages for a session's model, with the template variables of its flags.
 bool cli_session_encode(const struct cli_session *session, const struct glinfer_message *messages,
                         size_t n, struct cli_ids *ids, struct glinfer_error *err);
-// The same; prints the failure.
-bool cli_tokenize_chat(const struct cli_session *session, const struct glinfer_message *messages,
-                       size_t n, struct cli_ids *ids);
+// Fills the checkpoints of a prompt of n tokens that follow `held` tokens of the session. places:
+// numbers of tokens of the conversation, ascending, after which it may go on in other ways; 0:
+// none. Leaves out those that save too few tokens. Returns the number of checkpoints, at most
+// n_places.
+size_t cli_fill_checkpoints(const uint32_t *places, size_t n_places, size_t held, size_t n,
+                            uint32_t *checkpoints);
 // Returns the template variables of the flags as JSON, owned by the caller; NULL: none.
 char *cli_session_variables(const struct cli_session_flags *flags);
 

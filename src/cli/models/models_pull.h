@@ -14,12 +14,12 @@ struct models_asked {
     bool is_offline;    // nothing is fetched
 };
 
-// Watches the downloads of this thread: called with the URL of a file as it arrives and the bytes
-// of it that are here and in all (0: unknown), and often without a URL. They end if it returns
-// false.
+// Watches a download: url of the file that arrives, done and total bytes (0: unknown); or url NULL,
+// between files. Returns false to end the download.
 typedef bool (*models_watch_fn)(void *user, const char *url, uint64_t done, uint64_t total);
+// Sets the function that watches the downloads of this thread; NULL: none.
 void models_watch(models_watch_fn watch, void *user);
-// Calls it. Returns false for downloads that end, by Ctrl-C too.
+// Calls the function of this thread. Returns false if the download has to end, by Ctrl-C too.
 bool models_goes_on(const char *url, uint64_t done, uint64_t total);
 
 // Fetches a source that may be fetched and writes its path; what is here already is compared with

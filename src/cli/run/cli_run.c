@@ -185,11 +185,13 @@ static bool tokenize(struct run *run)
         {"user", run->prompt.text.data},
     };
     const size_t first = has_system(run->settings) ? 0 : 1;
-    const bool is_done =
-        run->is_chat
-            ? check_long(run, tokenizer) &&
-                  cli_tokenize_chat(&run->session, messages + first, 2 - first, &run->prompt_ids)
-            : cli_tokenize(tokenizer, &run->prompt.text, 0, &run->prompt_ids);
+    struct glinfer_error err;
+    const bool is_done = run->is_chat
+                             ? check_long(run, tokenizer) &&
+                                   (cli_session_encode(&run->session, messages + first, 2 - first,
+                                                       &run->prompt_ids, &err) ||
+                                    cli_fail_error(&err))
+                             : cli_tokenize(tokenizer, &run->prompt.text, 0, &run->prompt_ids);
     if (run->is_chat) {
         cli_template_warn(&run->session);
         cli_reasoning_begin(&run->reasoning, cli_reasoning_find_open(tokenizer, &run->prompt_ids));

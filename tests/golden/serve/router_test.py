@@ -333,7 +333,7 @@ class HeldFile(hub.File):
 
     @pause.setter
     def pause(self, _):
-        """There is no other pause."""
+        """Keeps the gate, whatever pause is set."""
 
 
 def link_caches(folder):

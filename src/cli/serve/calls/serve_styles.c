@@ -17,6 +17,12 @@
     JSON_OBJECT("arguments"), .triggers = {first}, .begin = first "~[~", .end = "~]" last,         \
                               .between = {", ", "~,~"}
 
+// Gemma's dictionaries between two marks, with a third at both ends of strings.
+#define DICTIONARIES(first, last, mark)                                                            \
+    .triggers = {first}, .marks = {first, last, mark}, .between = {"\n", ""},                      \
+    .heads = {first "call:"}, .opens = {"{"}, .notation = SERVE_NOTATION_GEMMA, .quote = mark,     \
+    .key_end = ":", .separator = ",", .close = "}", .after = last
+
 const struct serve_call_style serve_styles[SERVE_N_STYLES] = {
     [SERVE_STYLE_TAGGED] = {JSON_OBJECT("arguments"), .triggers = {"<tool_call>"},
                             .marks = {"<tool_call>", "</tool_call>"}, .before = "<tool_call>\n",
@@ -102,30 +108,10 @@ const struct serve_call_style serve_styles[SERVE_N_STYLES] = {
                            .key_end = "=",
                            .separator = ", ",
                            .close = ")"},
-    [SERVE_STYLE_GEMMA] = {.triggers = {"<|tool_call>"},
-                           .marks = {"<|tool_call>", "<tool_call|>", "<|\"|>"},
-                           .between = {"\n", ""},
-                           .heads = {"<|tool_call>call:"},
-                           .opens = {"{"},
-                           .notation = SERVE_NOTATION_GEMMA,
-                           .quote = "<|\"|>",
-                           .key_end = ":",
-                           .separator = ",",
-                           .close = "}",
-                           .after = "<tool_call|>",
+    [SERVE_STYLE_GEMMA] = {DICTIONARIES("<|tool_call>", "<tool_call|>", "<|\"|>"),
                            .result = "<|tool_response>response:"},
-    [SERVE_STYLE_FUNCTION_GEMMA] = {.triggers = {"<start_function_call>"},
-                                    .marks = {"<start_function_call>", "<end_function_call>",
-                                              "<escape>"},
-                                    .between = {"\n", ""},
-                                    .heads = {"<start_function_call>call:"},
-                                    .opens = {"{"},
-                                    .notation = SERVE_NOTATION_GEMMA,
-                                    .quote = "<escape>",
-                                    .key_end = ":",
-                                    .separator = ",",
-                                    .close = "}",
-                                    .after = "<end_function_call>",
+    [SERVE_STYLE_FUNCTION_GEMMA] = {DICTIONARIES("<start_function_call>", "<end_function_call>",
+                                                 "<escape>"),
                                     .result = "<start_function_response>response:"},
 };
 

@@ -18,9 +18,9 @@ bool serve_take(struct serve_input *in, const char *text);
 // Takes the text up to `end`, which is compared without white space at its ends, and `end` itself.
 // Returns NULL if it is missing; the caller frees the text.
 char *serve_take_up_to(struct serve_input *in, const char *end);
-// Takes a key, in quotes unless `quote` is NULL or without white space at its ends, and the first
-// of the signs after it. A key without quotes ends at any of the signs. Returns NULL if the key is
-// empty or another sign follows; the caller frees it.
+// Takes a key and the first of the signs, which follows it. The key may be within quotes if `quote`
+// is not NULL; otherwise it ends at any of the signs, without white space at its ends. Returns NULL
+// if the key is empty or another sign follows; the caller frees it.
 char *serve_take_key(struct serve_input *in, const char *quote, const char *signs);
 
 // Takes a value: Python's literals and JSON, or with a quote Gemma's notation. Returns NULL if it

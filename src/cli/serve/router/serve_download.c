@@ -231,13 +231,6 @@ bool serve_download_reap(struct serve_router *router, bool is_end)
 
 //-- calls -----------------------------------------------------------------------------------------
 
-static void reply_success(struct serve_reply *reply)
-{
-    cJSON *json = cJSON_CreateObject();
-    cJSON_AddBoolToObject(json, "success", true);
-    serve_reply_json(reply, 200, json);
-}
-
 void serve_download_post(struct serve_router *router, const struct serve_call *call,
                          struct serve_reply *reply)
 {
@@ -260,14 +253,14 @@ void serve_download_post(struct serve_router *router, const struct serve_call *c
     } else if (!start(router, name, NULL, &source, why)) {
         serve_reply_error(reply, 503, "%s", why);
     } else {
-        reply_success(reply);
+        serve_reply_success(reply);
     }
     pthread_mutex_unlock(&router->lock);
     cJSON_Delete(body);
 }
 
-// Writes the path of a model that was pulled, of no preset; else replies with an error. Has the
-// lock taken.
+// Writes the path of a model that was pulled and that neither a preset nor a flag names. Returns
+// false with an error as the reply. Takes the lock.
 static bool find_pulled(struct serve_router *router, const char *name, char path[MODELS_MAX_PATH],
                         struct serve_reply *reply)
 {
@@ -278,7 +271,7 @@ static bool find_pulled(struct serve_router *router, const char *name, char path
         model && model->origin && model->path &&
         (settings->session.model == model->path || settings->speech_model == model->path);
     if (!model) {
-        serve_reply_error(reply, 404, "unknown model %.200s; /v1/models lists the models", name);
+        serve_reply_unknown(reply, name);
     } else if (!is_own) {
         serve_reply_error(reply, 400, "cannot remove %.200s: a preset or a flag names it", name);
     } else {
@@ -304,7 +297,7 @@ void serve_download_delete(struct serve_router *router, const struct serve_call 
     const bool is_cancelled = serve_download_cancel(router, name);
     pthread_mutex_unlock(&router->lock);
     if (is_cancelled) {
-        reply_success(reply);
+        serve_reply_success(reply);
         return;
     }
     if (!find_pulled(router, name, path, reply)) {
@@ -324,5 +317,5 @@ void serve_download_delete(struct serve_router *router, const struct serve_call 
                           err.message);
         return;
     }
-    reply_success(reply);
+    serve_reply_success(reply);
 }

@@ -95,6 +95,18 @@ struct serve_model *serve_router_find_named(struct serve_router *router, const c
     return is_pulled ? find_listed(router, own) : model;
 }
 
+void serve_reply_success(struct serve_reply *reply)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddBoolToObject(json, "success", true);
+    serve_reply_json(reply, 200, json);
+}
+
+void serve_reply_unknown(struct serve_reply *reply, const char *name)
+{
+    serve_reply_error(reply, 404, "unknown model %.200s; /v1/models lists the models", name);
+}
+
 // Returns the only model that suits a call; NULL if there are several.
 static struct serve_model *find_only(struct serve_router *router, bool is_speech)
 {
@@ -125,19 +137,16 @@ struct serve_model *serve_router_find(struct serve_router *router, const struct 
                                 : need >= SERVE_NEEDS_TEXT ? find_only(router, is_speech)
                                                            : NULL;
     if (!model) {
-        const char *format = name[0]           ? "unknown model %.200s; /v1/models lists the models"
-                             : is_ollama(call) ? "model is required"
-                             : is_speech
-                                 ? "missing \"model\": /v1/models lists the models of this server"
-                                 : "missing \"model\": this server has several; /v1/models lists "
-                                   "them";
+        const char *what =
+            is_ollama(call) ? "model is required"
+            : is_speech     ? "missing \"model\": /v1/models lists the models of this server"
+                            : "missing \"model\": this server has several; /v1/models lists them";
         if (name[0] && is_ollama(call)) {
             serve_reply_error(reply, 404, "model '%.200s' not found", name);
         } else if (name[0]) {
-            serve_reply_error(reply, 404, "unknown model %.200s; /v1/models lists the models",
-                              name);
+            serve_reply_unknown(reply, name);
         } else {
-            serve_reply_error(reply, 400, "%s", format);
+            serve_reply_error(reply, 400, "%s", what);
         }
     } else if (need == SERVE_NEEDS_SPEECH && !model->api.speech_name) {
         serve_reply_error(reply, 400, "%s is not a speech model", serve_model_name(model));
@@ -244,13 +253,6 @@ static void tell_props(const struct serve_router *router, struct serve_reply *re
 
 //-- load and unload -------------------------------------------------------------------------------
 
-static void reply_success(struct serve_reply *reply)
-{
-    cJSON *json = cJSON_CreateObject();
-    cJSON_AddBoolToObject(json, "success", true);
-    serve_reply_json(reply, 200, json);
-}
-
 // Loads or unloads a model soon. Does nothing for one that is so already.
 static void change(struct serve_router *router, const struct serve_call *call, bool loads,
                    struct serve_reply *reply)
@@ -260,11 +262,11 @@ static void change(struct serve_router *router, const struct serve_call *call, b
     pthread_mutex_lock(&router->lock);
     struct serve_model *model = name ? serve_router_find_named(router, name) : NULL;
     if (name && !loads && serve_download_cancel(router, model ? serve_model_name(model) : name)) {
-        reply_success(reply);
+        serve_reply_success(reply);
     } else if (!name) {
         serve_reply_error(reply, 400, "missing \"model\": the name of one that /v1/models lists");
     } else if (!model) {
-        serve_reply_error(reply, 404, "unknown model %.200s; /v1/models lists the models", name);
+        serve_reply_unknown(reply, name);
     } else if (!loads && model->is_pinned) {
         serve_reply_error(reply, 400, "%s stays loaded, since --wyoming needs it",
                           serve_model_name(model));
@@ -280,7 +282,7 @@ static void change(struct serve_router *router, const struct serve_call *call, b
         } else if (!loads && model->state == SERVE_MODEL_SLEEPING) {
             model->state = SERVE_MODEL_UNLOADED;
         }
-        reply_success(reply);
+        serve_reply_success(reply);
     }
     pthread_mutex_unlock(&router->lock);
     cJSON_Delete(body);

@@ -64,6 +64,9 @@ bool serve_router_handle(struct serve_router *router, const struct serve_call *c
 // Returns false if its body cannot be read.
 bool serve_router_read(struct serve_visit *visit, const struct serve_call *call,
                        char name[SERVE_MAX_NAME]);
+// Replies that a call succeeded, and that no model has a name.
+void serve_reply_success(struct serve_reply *reply);
+void serve_reply_unknown(struct serve_reply *reply, const char *name);
 // Returns the name of a model's state.
 const char *serve_model_state_name(const struct serve_model *model);
 // Returns the model of a name or an alias, or NULL. The lock is held.
@@ -91,7 +94,8 @@ void serve_router_finish_news(struct serve_router *router);
 // Starts to fetch the file of a model of the hub that is not here. The lock is held. Returns false
 // if there is nothing to wait for.
 bool serve_download_for(struct serve_router *router, struct serve_model *model);
-// Cancels the download of a name. The lock is held. Returns false if there is none.
+// Cancels the download of a name. The lock is held. Returns false if nothing is fetched by that
+// name.
 bool serve_download_cancel(struct serve_router *router, const char *name);
 // Appends the new models that arrive. The lock is held.
 void serve_download_list(struct serve_router *router, cJSON *list);

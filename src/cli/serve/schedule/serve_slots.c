@@ -224,29 +224,6 @@ static bool score(struct serve_slot *slot, const struct serve_job *job, struct g
     return is_done;
 }
 
-// Fills checkpoints with the places of a slot's prompt that are worth a batch of their own, counted
-// from the first token that is processed. Returns their number.
-static size_t fill_checkpoints(const struct serve_slot *slot, size_t n_prompt,
-                               uint32_t checkpoints[SERVE_MAX_PLACES])
-{
-    enum { FEWEST = 32 }; // tokens between two checkpoints; reading fewer again costs less
-    size_t n = 0;
-    uint32_t last = slot->n_cached;
-    for (uint32_t i = 0; i < slot->places.n; i++) {
-        const uint32_t at = slot->places.at[i];
-        if (at < slot->n_cached || at >= slot->n_cached + n_prompt) {
-            continue;
-        }
-        if (at >= last + FEWEST) {
-            checkpoints[n++] = at - slot->n_cached;
-            last = at;
-        } else if (n == 0) { // the state is there
-            checkpoints[n++] = 0;
-        }
-    }
-    return n;
-}
-
 // Begins or resumes an answer after the tokens that the slot holds.
 static bool begin(const struct serve_slot *slot, const struct serve_job *job, bool is_resumed,
                   struct glinfer_error *err)
@@ -255,7 +232,8 @@ static bool begin(const struct serve_slot *slot, const struct serve_job *job, bo
     params.prompt = job->prompt.items + slot->n_cached;
     params.n_prompt = job->prompt.count - slot->n_cached;
     uint32_t checkpoints[SERVE_MAX_PLACES];
-    params.n_checkpoints = fill_checkpoints(slot, params.n_prompt, checkpoints);
+    params.n_checkpoints = cli_fill_checkpoints(slot->places.at, slot->places.n, slot->n_cached,
+                                                params.n_prompt, checkpoints);
     params.checkpoints = checkpoints;
     params.seed = job->seed;
     params.resume = is_resumed;
