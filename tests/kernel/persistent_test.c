@@ -394,10 +394,11 @@ struct row {
     uint32_t n_groups;
 };
 
-// Returns true if the program of a table of rows, n_times over, has n_tag tags. With is_switched
-// each entry has a stage of its own.
-static bool has_tags(struct test *f, const struct row *rows, uint32_t n_rows, uint32_t n_times,
-                     bool is_switched, uint32_t n_tag)
+// Makes the program of a table of rows, n_times over. With is_switched each entry has a stage of
+// its own. With has_start an entry comes first that publishes only a part of the first row's
+// source.
+static struct gi_persistent *make_rows(struct test *f, const struct row *rows, uint32_t n_rows,
+                                       uint32_t n_times, bool is_switched, bool has_start)
 {
     static char labels[8 * MAX_MIX][16];
     const struct gi_dispatch_table_params params = {
@@ -407,6 +408,20 @@ static bool has_tags(struct test *f, const struct row *rows, uint32_t n_rows, ui
     struct gi_dispatch_table *table =
         gi_dispatch_table_create(f->gpu, f->programs, &params, &f->err);
     check(table != NULL, &f->err);
+    if (has_start) {
+        const struct gi_dispatch start = {
+            .label = "start",
+            .program = f->told,
+            .bindings = {{f->data, rows->from * size, size}, {f->data, rows->to * size, size}},
+            .writes = 1,
+            .wg_size = GROUP_SIZE,
+            .publishes = GI_PUBLISH_SOME,
+            .params = block,
+            .params_size = sizeof(block),
+            .grid = {.size = {rows->n_groups, 1, 1}},
+        };
+        gi_dispatch_table_record(table, &start);
+    }
     for (uint32_t i = 0; i < n_rows * n_times; i++) {
         const struct row *row = &rows[i % n_rows], *last = &rows[(i + n_rows - 1) % n_rows];
         snprintf(labels[i], sizeof(labels[i]), "%u", is_switched ? i : i % n_rows);
@@ -428,7 +443,14 @@ static bool has_tags(struct test *f, const struct row *rows, uint32_t n_rows, ui
         }
         gi_dispatch_table_record(table, &dispatch);
     }
-    struct gi_persistent *persistent = create(f, table, 1, MAX_SPINS);
+    return create(f, table, 1, MAX_SPINS);
+}
+
+// Returns true if the program of rows has n_tag tags.
+static bool has_tags(struct test *f, const struct row *rows, uint32_t n_rows, uint32_t n_times,
+                     bool is_switched, uint32_t n_tag)
+{
+    struct gi_persistent *persistent = make_rows(f, rows, n_rows, n_times, is_switched, false);
     char expected[32];
     uint32_t capability;
     snprintf(expected, sizeof(expected), "#define GRID_N_TAG %uu\n", n_tag);
@@ -456,6 +478,42 @@ TEST(tags_distinguish_values_where_entries_work_beside_others)
     };
     assert_true(has_tags(*state, rows, 8, 6, false, 8));
     assert_true(has_tags(*state, rows, 8, 6, true, 7));
+}
+
+static uint32_t count_in(struct gi_persistent *persistent, const char *words)
+{
+    uint32_t n = 0, capability;
+    const char *text = gi_persistent_text(persistent, &capability);
+    while ((text = strstr(text, words)) != NULL) {
+        text += strlen(words);
+        n++;
+    }
+    return n;
+}
+
+// An entry that works beside another consumes x whoever wrote before where it writes: of these six,
+// twice over, the first alone waits at a barrier.
+TEST(entries_that_work_beside_others_take_turns_at_a_place)
+{
+    enum { X, Y, Z, T };
+    static const struct row rows[] = {
+        {T, X, true, 1}, {Y, X, false, 8}, {Z, Y, false, 8},
+        {T, Z, true, 2}, {Y, Z, false, 8}, {X, Y, false, 8},
+    };
+    struct gi_persistent *persistent = make_rows(*state, rows, 6, 2, false, true);
+    assert_int_equal(count_in(persistent, "    grid_arrive();\n    begin_s"), 1);
+    gi_persistent_destroy(persistent);
+}
+
+// A layer is in the text once, though its first entry comes after a barrier in the first layer
+// alone.
+TEST(a_walk_repeats_a_layer_that_begins_with_an_entry_beside_another)
+{
+    enum { X, Y, Z, T };
+    static const struct row rows[] = {{T, X, true, 1}, {Y, X, false, 8}, {X, Y, false, 8}};
+    struct gi_persistent *persistent = make_rows(*state, rows, 3, 4, false, true);
+    assert_int_equal(count_in(persistent, "    all_s2();"), 1);
+    gi_persistent_destroy(persistent);
 }
 
 TEST(a_dispatch_ends_when_done)

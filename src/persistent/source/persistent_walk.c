@@ -154,10 +154,11 @@ static uint32_t count_lead_after(const struct gi_persistent_maker *m, uint32_t e
 }
 
 // Returns true if the residual, which an entry reads in its own binding 0, is there: its
-// invocations wrote it themselves, or there was a barrier since.
+// invocations wrote it themselves, or there was a barrier since. An entry that works beside another
+// adds to nothing.
 static bool owns_what_it_adds_to(const struct gi_persistent_maker *m, uint32_t entry)
 {
-    for (uint32_t i = entry; i-- > 0;) {
+    for (uint32_t i = entry_at(m, entry)->works_beside ? 0 : entry; i-- > 0;) {
         if (i + 1 < entry && waits(m, i + 1)) {
             return true;
         }
@@ -276,8 +277,8 @@ struct period {
 
 static bool is_same_edge(const struct gi_persistent_maker *m, uint32_t a, uint32_t b)
 {
-    return has_barrier(m, a) == has_barrier(m, b) && m->is_consumed[a] == m->is_consumed[b] &&
-           m->is_joined[a] == m->is_joined[b];
+    return has_barrier(m, a) == has_barrier(m, b) && m->is_joined[a] == m->is_joined[b] &&
+           (m->is_joined[a] || m->is_consumed[a] == m->is_consumed[b]);
 }
 
 // The period that leaves fewest entries to be written.
