@@ -12,6 +12,7 @@
 //   calls               gemv_run() once, outside all control flow; gemv_source(i) for vec4 i of its
 //                       source (binding 1)
 //   may define GEMV_SOURCE  where x begins, in vec4, if not at params.source
+//   may define GEMV_FIRST_BLOCK  where the group's N_BLOCK blocks of a row begin (K_SPLITS)
 //   may define GEMV_SUM    gemv/gemv_group_sums.glsl; void gemv_begin(vec4 sums) takes the sums, before
 //                           gemv_prepare
 //   has in Params       n_block, n_pair, source (x, in vec4), and with GEMV_NORM ssq (in vec4), n_ssq,
@@ -37,6 +38,8 @@
 //   PARTED 1       x is a + s b, b following a, rounded up to two blocks, as gemv/gemv_post.comp
 //                  leaves the residual or its norm; ssq (in vec4) are its n_ssq sums. Not with
 //                  PIPELINED.
+//   K_SPLITS n      k is split, one of n splits for each gl_WorkGroupID.y, whose products are apart.
+//                  With PIPELINED; a slice has one block at most.
 //   ADAPTER_RANK n Low-rank adapters: gemv/gemv_adapter.glsl. gemv_prepare adds gemv_adapter to the
 //                  bias if ADAPTER_IS_BIAS; with PIPELINED the slices add their shares to the dot
 //                  products instead. ADAPTER_AT is their place in the source.

@@ -19,6 +19,12 @@
 #ifndef N_BLOCK
 #define N_BLOCK 0
 #endif
+#ifdef GEMV_FIRST_BLOCK
+#define GEMV_BLOCKS uint(N_BLOCK)
+#else
+#define GEMV_FIRST_BLOCK 0u
+#define GEMV_BLOCKS params.n_block
+#endif
 #ifndef CONSUMES
 #define CONSUMES 0
 #endif
@@ -148,14 +154,14 @@ void gemv_prefetch_weights(uint first);
 
 //-- adapters --------------------------------------------------------------------------------------
 
-// A slice multiplies fours of columns of B, N_SLICE apart, and adds that to its dot products. The
-// entry before, which computes t = A x, may work beside this one: t is consumed after the products,
-// by the tag of what this entry publishes.
+// A slice takes terms, N_SLICE apart, and adds that to its dot products: fours of columns of B by
+// those of t = A x, of which there is one for each split of k. The entry before, which computes t, may
+// work beside this one: t is consumed after the products, by the tag of what this entry publishes.
 #if ADAPTER_RANK
 #define N_COLUMNS uint(ADAPTER_RANK / 4) // fours
+#define N_TERMS (N_COLUMNS * uint(ADAPTER_SPLITS))
 
-// For the invocation's row of both tiles: the place of the four values of t, without the slice's
-// offset, and four columns.
+// For the invocation's row of both tiles: where t begins, and the four columns of a term.
 struct GemvColumns {
     uvec2 t, a, b;
 };
@@ -167,7 +173,7 @@ GemvColumns gemv_load_columns(uint first, uint i)
     uint row = gl_LocalInvocationIndex % 8u;
     uvec2 tiles = gemv_some_tiles(first);
     uint a = gemv_adapter_at(tiles.x, row), b = gemv_adapter_at(tiles.y, row);
-    i = min(i, N_COLUMNS - 1u);
+    i %= N_COLUMNS;
     return GemvColumns(ADAPTER_T + uvec2(aux_at(a), aux_at(b)), gemv_adapter_columns(a, i),
                        gemv_adapter_columns(b, i));
 }
@@ -186,9 +192,10 @@ void gemv_prefetch_columns(uint first)
 
 vec2 gemv_columns_dots(uint i, GemvColumns w)
 {
-    vec4 a = gemv_source(w.t.x + i), b = gemv_source(w.t.y + i);
-    vec4 scale = gemv_source(uint(ADAPTER_AT) + i);
-    CONSUME_T(a = gemv_source(w.t.x + i); b = gemv_source(w.t.y + i);)
+    uint at = i % N_COLUMNS + i / N_COLUMNS * uint(ADAPTER_STRIDE);
+    vec4 a = gemv_source(w.t.x + at), b = gemv_source(w.t.y + at);
+    vec4 scale = gemv_source(uint(ADAPTER_AT) + i % N_COLUMNS);
+    CONSUME_T(a = gemv_source(w.t.x + at); b = gemv_source(w.t.y + at);)
     return vec2(gemv_adapter_dot(w.a, scale * a), gemv_adapter_dot(w.b, scale * b));
 }
 
@@ -197,10 +204,10 @@ vec2 gemv_adapter_dots(uint first)
 {
     vec2 y = vec2(0.0);
     uint i = gemv_slice();
-    if (i < N_COLUMNS) {
+    if (i < N_TERMS) {
         y = gemv_columns_dots(i, gemv_columns);
     }
-    for (i += uint(N_SLICE); i < N_COLUMNS; i += uint(N_SLICE)) {
+    for (i += uint(N_SLICE); i < N_TERMS; i += uint(N_SLICE)) {
         y += gemv_columns_dots(i, gemv_load_columns(first, i));
     }
     return y;
@@ -381,7 +388,8 @@ GemvWeights gemv_next;
 
 void gemv_prefetch_weights(uint first)
 {
-    uint row = gl_LocalInvocationIndex % 8u, at = min(gemv_slice(), params.n_block - 1u);
+    uint row = gl_LocalInvocationIndex % 8u;
+    uint at = GEMV_FIRST_BLOCK + min(gemv_slice(), GEMV_BLOCKS - 1u);
     uvec2 tiles = gemv_some_tiles(first);
     gemv_next = GemvWeights(quant_load(tiles.x, at, params.n_block, row),
                              quant_load(tiles.y, at, params.n_block, row));
@@ -515,10 +523,7 @@ void gemv_run()
     gemv_stage_x(lane, 0u);
     float inv_rms = gemv_shared_inv_rms();
 #if UNROLL == 1
-    GemvX x;
-    if (gemv_slice() < params.n_block) {
-        x = gemv_block(gemv_slice());
-    }
+    GemvX x = gemv_block(min(gemv_slice(), GEMV_BLOCKS - 1u));
     gemv_begin_block(gemv_slice());
 #endif
     for (uint i = 0u; i < turns; i++) {
@@ -528,10 +533,8 @@ void gemv_run()
         if (!is_last) {
             gemv_prefetch_weights(first + uint(PAIRS));
         }
-        vec2 y = vec2(0.0);
-        if (gemv_slice() < params.n_block) {
-            y = vec2(gemv_dot(w.a, x), gemv_dot(w.b, x));
-        }
+        vec2 y = vec2(gemv_dot(w.a, x), gemv_dot(w.b, x));
+        y = gemv_slice() < GEMV_BLOCKS ? y : vec2(0.0);
 #else
         vec2 y = gemv_turn(first, i == 0u, is_last);
 #endif

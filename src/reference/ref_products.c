@@ -59,13 +59,23 @@ static void write_sums(struct gi_ref *ref, uint64_t begin, const float *x)
     gi_ref_write(ref, 1, begin + gi_round_up(n, 64), n / 16, sums);
 }
 
+// Returns the number of splits of k, which a define has.
+static uint32_t count_splits(const struct gi_ref *ref, const char *define)
+{
+    const uint32_t n = gi_ref_define(ref, define);
+    return n > 0 ? n : 1;
+}
+
 // Writes the products of matrix A of adapters, as the entry that computes them may not have run.
 static void fill_adapter(struct gi_ref *ref)
 {
     const uint32_t rank = gi_ref_define(ref, "ADAPTER_RANK");
     const uint64_t at = 4ull * gi_ref_define(ref, "ADAPTER_AT") + gi_adapter_scales(rank);
     if (rank > 0 && ref->is_sampled) {
-        gi_ref_fill(ref, 1, at, rank, 0x80FFFFFFu, 0x3F000000u);
+        for (uint32_t i = 0; i < count_splits(ref, "ADAPTER_SPLITS"); i++) {
+            const uint64_t first = at + 4ull * i * gi_ref_define(ref, "ADAPTER_STRIDE");
+            gi_ref_fill(ref, 1, first, rank, 0x80FFFFFFu, 0x3F000000u);
+        }
     }
 }
 
@@ -82,11 +92,15 @@ static void add_adapter(struct gi_ref *ref, uint32_t row, struct gi_ref_value *y
     }
     const uint32_t n = gi_ref_adapter_columns(tile, row, rank);
     const float *scales = gi_ref_floats(ref, 1, at, rank);
-    const float *t = gi_ref_floats(ref, 1, at + gi_adapter_scales(rank), n);
-    if (!ref->has_failed) {
-        const struct gi_ref_value term = gi_ref_adapter_row(tile, row, rank, scales, t);
-        y->value += term.value;
-        y->magnitude += term.magnitude;
+    for (uint32_t i = 0; i < count_splits(ref, "ADAPTER_SPLITS"); i++) {
+        const uint64_t first =
+            at + gi_adapter_scales(rank) + 4ull * i * gi_ref_define(ref, "ADAPTER_STRIDE");
+        const float *t = gi_ref_floats(ref, 1, first, n);
+        if (!ref->has_failed) {
+            const struct gi_ref_value term = gi_ref_adapter_row(tile, row, rank, scales, t);
+            y->value += term.value;
+            y->magnitude += term.magnitude;
+        }
     }
 }
 
@@ -127,12 +141,17 @@ static struct source read_source(struct gi_ref *ref, uint64_t at, bool has_norm)
     return source;
 }
 
-// Computes a row of the product. Returns false if the row is not known.
+// Computes a row of the product. Returns false if the row is not known. A pipelined product adds
+// the term of adapters before it multiplies by 1 / rms, since A has read x without it.
 static bool project(struct gi_ref *ref, uint32_t row, const struct source *source,
                     struct gi_ref_value *y)
 {
     if (!gi_ref_dot(ref, row, source->x, y)) {
         return false;
+    }
+    const bool is_normed = gi_ref_define(ref, "PIPELINED");
+    if (is_normed) {
+        add_adapter(ref, row, y);
     }
     y->value *= source->scale;
     y->magnitude *= fabs(source->scale);
@@ -142,7 +161,9 @@ static bool project(struct gi_ref *ref, uint32_t row, const struct source *sourc
         y->value += *bias;
         y->magnitude += fabs((double)*bias);
     }
-    add_adapter(ref, row, y);
+    if (!is_normed) {
+        add_adapter(ref, row, y);
+    }
     return !ref->has_failed;
 }
 
@@ -158,15 +179,30 @@ static uint32_t rows_left(uint32_t first, uint32_t n_pair, uint32_t n)
     return 16 * n_pair < left ? 16 * n_pair : left;
 }
 
+// Returns the input with zeros outside of a split of k.
+static struct source split_of(struct gi_ref *ref, const struct source *source, uint32_t split)
+{
+    const uint32_t n = ref->n_col / count_splits(ref, "K_SPLITS");
+    float *x = gi_ref_memory(ref, ref->n_col, sizeof(*x));
+    for (uint32_t i = split * n; !ref->has_failed && i < (split + 1) * n; i++) {
+        x[i] = source->x[i];
+    }
+    return (struct source){x, source->scale, source->bias};
+}
+
 void gi_ref_gemv_plain(struct gi_ref *ref)
 {
     const struct gi_gemv_plain_params *p = ref->params;
-    const struct source source = read_source(ref, p->source, gi_ref_define(ref, "NORM"));
-    gi_ref_expect_written(ref, "y", 0, p->row_begin, 16ull * p->n_pair);
-    for (uint32_t i = 0; !ref->has_failed && i < 16 * p->n_pair; i++) {
-        struct gi_ref_value y;
-        if (project(ref, i, &source, &y)) {
-            gi_ref_expect(ref, "y", 0, p->row_begin + i, y.value, y.magnitude);
+    const struct source all = read_source(ref, p->source, gi_ref_define(ref, "NORM"));
+    const uint32_t n_split = count_splits(ref, "K_SPLITS"), n_rows = 16 * p->n_pair;
+    gi_ref_expect_written(ref, "y", 0, p->row_begin, (uint64_t)n_split * n_rows);
+    for (uint32_t split = 0; split < n_split; split++) {
+        const struct source source = n_split > 1 ? split_of(ref, &all, split) : all;
+        for (uint32_t i = 0; !ref->has_failed && i < n_rows; i++) {
+            struct gi_ref_value y;
+            if (project(ref, i, &source, &y)) {
+                gi_ref_expect(ref, "y", 0, p->row_begin + split * n_rows + i, y.value, y.magnitude);
+            }
         }
     }
 }

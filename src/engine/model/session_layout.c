@@ -118,7 +118,8 @@ static uint32_t lay_out_adapter(const struct gi_hparams *hparams, uint64_t *size
     if (rank == 0) {
         return 0;
     }
-    *size = begin + (gi_adapter_scales(rank) + hparams->adapter_rows) * sizeof(float);
+    *size = begin + (gi_adapter_scales(rank) + GI_MAX_ADAPTER_SPLITS * hparams->adapter_rows) *
+                        sizeof(float);
     return (uint32_t)(begin / sizeof(float));
 }
 

@@ -1,12 +1,13 @@
 #include "graph/graph_private.h"
 
-// Returns the range in a step's range for the product of a weight's matrix A.
-static struct gi_range adapter_t(const struct gi_range *range, uint32_t scales,
+// Returns the range in a step's range for the products of a weight's matrix A.
+static struct gi_range adapter_t(const struct gi_recorder *recorder, const struct gi_range *range,
                                  const struct gi_weight *weight)
 {
-    const uint64_t begin = (scales + gi_adapter_scales(weight->adapter_rank)) * sizeof(float);
-    return (struct gi_range){range->buffer, range->offset + begin,
-                             weight->adapter->n_rows * sizeof(float)};
+    const uint32_t begin = recorder->adapter + gi_adapter_scales(weight->adapter_rank);
+    const uint32_t n = gi_gemv_adapter_splits(recorder, weight->adapter) * weight->adapter->n_rows;
+    return (struct gi_range){range->buffer, range->offset + begin * sizeof(float),
+                             n * sizeof(float)};
 }
 
 void gi_graph_adapt_stream(struct gi_graph *graph, const struct gi_weight *weight, bool has_norm)
@@ -14,8 +15,8 @@ void gi_graph_adapt_stream(struct gi_graph *graph, const struct gi_weight *weigh
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_weight *a = weight->adapter;
     if (a) {
-        const struct gi_range t = adapter_t(&graph->stream.range, graph->adapters.stream, weight);
         recorder->adapter = graph->adapters.stream;
+        const struct gi_range t = adapter_t(recorder, &graph->stream.range, weight);
         if (has_norm) {
             gi_op_gemv_norm(recorder, "adapter", a, &graph->stream, t);
         } else {
@@ -32,7 +33,7 @@ void gi_graph_adapt_x(struct gi_graph *graph, const struct gi_weight *weight, st
     if (weight->adapter) {
         recorder->adapter = is_attention ? graph->adapters.attention : graph->adapters.ffn_act;
         gi_op_gemv(recorder, "adapter", weight->adapter, x.range, x.offset, x.has_sums,
-                   adapter_t(&x.range, recorder->adapter, weight));
+                   adapter_t(recorder, &x.range, weight));
     }
 }
 

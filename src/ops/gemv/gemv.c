@@ -98,7 +98,7 @@ static void record_plain(struct gi_recorder *recorder, const char *label,
         struct gi_gemv_part part;
         gi_gemv_begin_part(&part, recorder, GI_GEMV_PLAIN, weight, i);
         gi_key_define(&part.key, "NORM", has_norm);
-        params.n_block = part.n_block;
+        params.n_block = gi_weight_blocks(weight);
         params.n_pair = part.n_pair;
         params.bias = part.weight->bias;
         params.row_begin = part.weight->row_begin;

@@ -2,6 +2,7 @@
 
 #include "glsl/gemv/gemv_params.h"
 #include "gpu/dispatch/dispatch_estimate.h"
+#include "ops/gemv/gemv.h"
 #include "ops/record/stream.h"
 
 #include <assert.h>
@@ -162,6 +163,18 @@ static void add_row_form(struct gi_gemv_part *part, const struct gi_recorder *re
     gi_key_option(&part->key, "SERIAL", is_serial(recorder, kernel, part));
 }
 
+static void add_adapter(struct gi_gemv_part *part, const struct gi_recorder *recorder,
+                        const struct gi_weight *weight)
+{
+    const uint32_t n_split = gi_gemv_adapter_splits(recorder, weight->adapter);
+    gi_key_define(&part->key, "ADAPTER_RANK", weight->adapter_rank);
+    gi_key_define(&part->key, "ADAPTER_AT", recorder->adapter / 4);
+    if (n_split > 1) {
+        gi_key_define(&part->key, "ADAPTER_SPLITS", n_split);
+        gi_key_define(&part->key, "ADAPTER_STRIDE", weight->adapter->n_rows / 4);
+    }
+}
+
 void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *recorder,
                         enum gi_gemv_kernel kernel, const struct gi_weight *weight, uint32_t index)
 {
@@ -184,6 +197,8 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
         (is_of_experts(kernel) || !gi_gemv_is_pipelined(recorder))) {
         part->shape.form = GI_GEMV_FORM_SPLIT; // all of x would be kept
     }
+    part->k_splits = weight->adapts ? gi_gemv_adapter_splits(recorder, weight) : 1;
+    part->n_block /= part->k_splits;
     part->key.id = gi_gemv_program(recorder->gpu, first, &part->shape, key.type);
     part->key.quant = key.type;
     gi_key_define(&part->key, "WG_SIZE", part->shape.wg_size);
@@ -198,9 +213,11 @@ void gi_gemv_begin_part(struct gi_gemv_part *part, const struct gi_recorder *rec
                       gi_gemv_blocks(&part->shape, weight_part->quant, part->n_block));
     }
     gi_key_define(&part->key, "HAS_BIAS", weight_part->bias != GI_NO_OFFSET);
+    if (part->k_splits > 1) {
+        gi_key_define(&part->key, "K_SPLITS", part->k_splits);
+    }
     if (weight->adapter) {
-        gi_key_define(&part->key, "ADAPTER_RANK", weight->adapter_rank);
-        gi_key_define(&part->key, "ADAPTER_AT", recorder->adapter / 4);
+        add_adapter(part, recorder, weight);
     }
 }
 
@@ -271,12 +288,13 @@ void gi_gemv_record_part(struct gi_gemv_part *part, struct gi_recorder *recorder
     dispatch->runtime_params |= GI_PARAM_BIT(struct gi_gemv_plain_params, n_pair);
     dispatch->site = part->site;
     const double share = part->share > 0 ? part->share : 1;
-    const double n_weight = (double)part->weight->n_rows * part->n_block * GI_QUANT_BLOCK;
+    const double n_weight =
+        (double)part->weight->n_rows * part->k_splits * part->n_block * GI_QUANT_BLOCK;
     const double n_bytes = (double)(part->weight->quads.size + part->weight->aux.size);
     dispatch->weight_bytes = (uint64_t)(share * n_bytes);
     dispatch->n_weight = (uint64_t)(share * n_weight);
     dispatch->grid.size[0] = gi_gemv_groups(&part->shape, part->n_pair);
-    dispatch->grid.size[1] = 1;
+    dispatch->grid.size[1] = part->k_splits;
     dispatch->grid.size[2] = dispatch->grid.size[2] > 0 ? dispatch->grid.size[2] : 1;
     add_pieces(part, recorder, dispatch);
     gi_recorder_add(recorder, &part->key, dispatch);

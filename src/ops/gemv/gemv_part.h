@@ -22,6 +22,7 @@ struct gi_gemv_part {
     const struct gi_weight_part *weight; // borrowed
     struct gi_gemv_shape shape;
     uint32_t n_block, n_pair;
+    uint32_t k_splits; // groups of a row, which have n_block blocks each
     enum gi_publish publishes;
     bool consumes, works_beside;
     uint32_t site; // the tuner's number of it

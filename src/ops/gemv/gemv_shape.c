@@ -221,6 +221,21 @@ bool gi_gemv_is_pipelined(const struct gi_recorder *recorder)
            gi_program_available(recorder->gpu, GI_PROGRAM_GEMV_RESIDUAL_SUBGROUP);
 }
 
+// A group that has more than one block of its rows for a slice takes longer than the product beside
+// which it works.
+uint32_t gi_gemv_adapter_splits(const struct gi_recorder *recorder, const struct gi_weight *a)
+{
+    const uint32_t n_block = gi_weight_blocks(a), n_slice = recorder->form.group_size / 8;
+    uint32_t n = 1;
+    if (!gi_gemv_is_pipelined(recorder) || n_block <= n_slice || gi_weight_splits(a) > 1) {
+        return 1;
+    }
+    while (n < GI_MAX_ADAPTER_SPLITS && n_block % (2 * n) == 0 && n_block / n > n_slice) {
+        n *= 2;
+    }
+    return n_block / n <= n_slice && n * (a->n_rows / 16) <= recorder->form.n_groups ? n : 1;
+}
+
 bool gi_gemv_wants_sums(const struct gi_gpu *gpu)
 {
     struct gi_gemv_shape shape;

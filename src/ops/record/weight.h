@@ -36,6 +36,8 @@
 
 #define GI_MAX_PARTS 64
 #define GI_NO_OFFSET UINT32_MAX
+// Splits of k whose products with a matrix A are apart, at most.
+#define GI_MAX_ADAPTER_SPLITS 16
 
 struct gi_weight_part {
     const struct gi_quant *quant; // parts of a stack may differ in type

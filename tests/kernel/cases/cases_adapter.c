@@ -95,6 +95,43 @@ static const struct kt_axis gemv_axes[] = {
     KT_NAMED("parts", 2, parts)};
 KT_DESCRIBE(gemv_adapter, gemv_axes);
 
+//-- stages ----------------------------------------------------------------------------------------
+
+// The product of a matrix A of `rank` rows, and a product that adds the term of the adapter.
+static uint64_t record_gemv_adapter_stage(struct kt_run *run, const uint32_t *v)
+{
+    const uint32_t n_cols = v[1], rank = v[2], n_embd = 48, n_x = gi_x_size(n_cols);
+    const uint32_t n_t = 2 * GI_MAX_ADAPTER_SPLITS * rank;
+    const struct gi_range x =
+        kt_random_rows(run, "x", 1, n_x + gi_adapter_scales(rank) + n_t, 1).range;
+    struct gi_stream stream = kt_gemv_stream(run, n_embd, 0);
+    struct gi_weight a = kt_weight(
+        run,
+        &(struct kt_weight_params){.type = GI_GGML_TYPE_F16, .n_rows = 2 * rank, .n_cols = n_cols});
+    struct gi_weight weight = kt_weight(run, &(struct kt_weight_params){.type = GI_GGML_TYPE_Q4_0,
+                                                                        .n_rows = n_embd,
+                                                                        .n_cols = n_cols,
+                                                                        .has_bias = true,
+                                                                        .has_gamma = true,
+                                                                        .adapter_rank = rank});
+    a.adapts = true;
+    weight.adapter = &a;
+    run->recorder.adapter = n_x;
+    if (run->has_failed || !kt_gemv_set_form(run, v[0])) {
+        return 0;
+    }
+    const uint64_t begin = (n_x + gi_adapter_scales(rank)) * sizeof(float);
+    const struct gi_range t = {x.buffer, x.offset + begin, n_t * sizeof(float)};
+    gi_op_gemv(&run->recorder, "adapter", &a, x, 0, false, t);
+    gi_op_gemv_residual(&run->recorder, "out", &weight, x, 0, false, 1, &stream);
+    return kt_weight_bytes(&a) + kt_weight_bytes(&weight);
+}
+
+// Rows of one block a slice, and of several, whose parts are apart.
+static const struct kt_axis stage_axes[] = {
+    KT_GEMV_STAGES, KT_NUMBERS("columns", 256, 2048, 4096, 14336), KT_NUMBERS("rank", 8, 32)};
+KT_DESCRIBE(gemv_adapter_stage, stage_axes);
+
 //-- batches ---------------------------------------------------------------------------------------
 
 static const char *const scales[] = {"of all", "of each"};
