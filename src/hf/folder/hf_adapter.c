@@ -3,8 +3,9 @@
 
 #include "base/array.h"
 #include "gguf/gguf_writer.h"
-#include "hf/hf_json.h"
+#include "hf/folder/hf_adapter_config.h"
 #include "hf/safetensors.h"
+#include "quant/quant.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 // A tensor of the adapter: in the file from a byte of a tensor on, or in memory if its rows change
-// places.
+// places or have a factor of their own.
 struct entry {
     const struct gi_safetensor *tensor;
     uint64_t begin;
@@ -68,9 +69,7 @@ struct reading {
     const struct gi_gguf *model;
     char arch[64];
     bool has_pairs;
-    float alpha;
-    bool divides_by_root; // rslora: the scale is alpha / sqrt(rank)
-    uint64_t rank;        // of the first tensor
+    struct gi_hf_adapter_config config;
     struct adapter *adapter;
     struct gi_gguf_writer writer;
     struct glinfer_error *err;
@@ -100,56 +99,6 @@ static bool read_tensor(void *user, size_t tensor, uint64_t offset, size_t size,
                                err);
 }
 
-//-- the configuration -----------------------------------------------------------------------------
-
-static bool is_set(const cJSON *value)
-{
-    return value && !cJSON_IsNull(value) && !cJSON_IsFalse(value) &&
-           !((cJSON_IsArray(value) || cJSON_IsObject(value)) && cJSON_GetArraySize(value) == 0) &&
-           !(cJSON_IsString(value) && strcmp(value->valuestring, "none") == 0);
-}
-
-// Fails if the adapter does more than add products.
-static bool check_config(const struct reading *reading, const cJSON *config)
-{
-    static const char *const refused[] = {
-        "use_dora",  "fan_in_fan_out",         "bias", "modules_to_save", "alpha_pattern",
-        "lora_bias", "alora_invocation_tokens"};
-    const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, "peft_type"));
-    if (!type || strcmp(type, "LORA") != 0) {
-        return gi_error_set(reading->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: the adapter is of type \"%.40s\"; supported is LORA",
-                            reading->folder, type ? type : "");
-    }
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        if (is_set(cJSON_GetObjectItemCaseSensitive(config, refused[i]))) {
-            return gi_error_set(reading->err, GLINFER_STATUS_UNSUPPORTED,
-                                "%s: %s of adapter_config.json is not supported", reading->folder,
-                                refused[i]);
-        }
-    }
-    return true;
-}
-
-static bool read_config(struct reading *reading)
-{
-    char *path = gi_hf_path(reading->folder, "adapter_config.json", reading->err);
-    cJSON *config = path ? gi_hf_json_read(path, reading->err) : NULL;
-    bool ok = config && check_config(reading, config);
-    const cJSON *alpha = cJSON_GetObjectItemCaseSensitive(config, "lora_alpha");
-    if (ok && !(cJSON_IsNumber(alpha) && fabs(alpha->valuedouble) < 1e9)) {
-        ok = gi_error_set(
-            reading->err, GLINFER_STATUS_BAD_FILE,
-            "%s: lora_alpha of adapter_config.json is missing or not a number below 1e9",
-            reading->folder);
-    }
-    reading->alpha = ok ? (float)alpha->valuedouble : 0;
-    reading->divides_by_root = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(config, "use_rslora"));
-    cJSON_Delete(config);
-    free(path);
-    return ok;
-}
-
 static bool find_architecture(struct reading *reading)
 {
     struct gi_gguf_string arch;
@@ -172,32 +121,53 @@ static bool find_architecture(struct reading *reading)
 
 //-- tensors ---------------------------------------------------------------------------------------
 
-// Reads a matrix B whose rows have, in each head, the first half of pairs and then the second half,
-// and orders them pair by pair.
-static bool read_pairs(const struct reading *reading, struct entry *entry, const char *heads)
+// Fills n_head with the heads of a matrix of n_row rows, whose rows change places; 0: they do not.
+static bool find_heads(const struct reading *reading, const struct gi_safetensor *tensor,
+                       const char *heads, uint64_t n_row, uint32_t *n_head)
+{
+    char key[128];
+    *n_head = 0;
+    snprintf(key, sizeof(key), "%s.%s", reading->arch, heads ? heads : "");
+    if (!heads || !reading->has_pairs ||
+        !gi_gguf_get_u32(reading->model, key, 0, n_head, reading->err)) {
+        return !heads || !reading->has_pairs;
+    }
+    const uint64_t dim = *n_head > 0 ? n_row / *n_head : 0;
+    return (dim > 0 && dim % 2 == 0 && n_row % *n_head == 0) ||
+           gi_error_set(reading->err, GLINFER_STATUS_BAD_FILE,
+                        "%s: %s has %llu rows, expected those of %u heads of even size",
+                        reading->folder, tensor->name, (unsigned long long)n_row, *n_head);
+}
+
+// Reads n_row rows of a matrix B. Where each of n_head heads has the first half of pairs and then
+// the second half, orders them pair by pair. Multiplies by a factor unless it is 1; the rows are
+// f32 then.
+static bool read_rows(const struct reading *reading, struct entry *entry, enum gi_ggml_type type,
+                      uint64_t n_row, uint32_t n_head, double factor)
 {
     const struct gi_safetensor *tensor = entry->tensor;
-    char key[128];
-    uint32_t n_head;
-    snprintf(key, sizeof(key), "%s.%s", reading->arch, heads);
-    if (!gi_gguf_get_u32(reading->model, key, 0, &n_head, reading->err)) {
-        return false;
-    }
-    const uint64_t n_row = tensor->dims[0], dim = n_head > 0 ? n_row / n_head : 0;
-    if (dim == 0 || dim % 2 != 0 || n_row % n_head != 0) {
-        return gi_error_set(reading->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %s has %llu rows, expected those of %u heads of even size",
-                            reading->folder, tensor->name, (unsigned long long)n_row, n_head);
-    }
-    const size_t size = (size_t)(tensor->size / n_row);
+    const struct gi_quant *quant = gi_quant_find((uint32_t)type);
+    const size_t n_col = (size_t)tensor->dims[1], size = (size_t)(tensor->size / tensor->dims[0]);
+    const size_t own_size = factor == 1 ? size : n_col * sizeof(float);
     uint8_t *file = gi_array_zeroed((size_t)n_row, size, "an adapter", reading->err);
-    entry->rows = gi_array_zeroed((size_t)n_row, size, "an adapter", reading->err);
-    const bool ok = file && entry->rows &&
-                    gi_safetensors_read(reading->adapter->files, tensor, 0, (size_t)tensor->size,
-                                        file, reading->err);
+    entry->rows =
+        file ? gi_array_zeroed((size_t)n_row, own_size, "an adapter", reading->err) : NULL;
+    const bool ok =
+        entry->rows && gi_safetensors_read(reading->adapter->files, tensor, entry->begin,
+                                           (size_t)n_row * size, file, reading->err);
     for (uint64_t i = 0; ok && i < n_row; i++) {
-        const uint64_t at = i % dim, from = i - at + at % 2 * (dim / 2) + at / 2;
-        memcpy(entry->rows + i * size, file + from * size, size);
+        const uint64_t dim = n_head > 0 ? n_row / n_head : 1, at = n_head > 0 ? i % dim : 0;
+        const uint64_t from = i - at + at % 2 * (dim / 2) + at / 2;
+        uint8_t *row = entry->rows + i * own_size;
+        if (factor == 1) {
+            memcpy(row, file + from * size, size);
+            continue;
+        }
+        float *floats = (float *)row;
+        gi_quant_dequantize_row(quant, file + from * size, n_col, floats);
+        for (size_t j = 0; j < n_col; j++) {
+            floats[j] = (float)(floats[j] * factor);
+        }
     }
     free(file);
     return ok;
@@ -207,12 +177,15 @@ static bool read_pairs(const struct reading *reading, struct entry *entry, const
 // names of something else, such as layers of a tower for pictures.
 static const struct projection *find_projection(const char *name, unsigned long *layer, bool *is_b)
 {
+    enum { MAX_DIGITS = 9 };
     static const char *const ends[] = {".lora_A.weight", ".lora_B.weight"};
     const char *at = strstr(name, "layers.");
-    char *end;
-    *layer = at ? strtoul(at + strlen("layers."), &end, 10) : 0;
-    if (!at || *end != '.' || end == at + strlen("layers.") || strstr(name, "vision") ||
-        strstr(name, "audio")) {
+    const char *number = at ? at + strlen("layers.") : "", *end = number;
+    for (*layer = 0; *end >= '0' && *end <= '9' && end - number < MAX_DIGITS; end++) {
+        *layer = *layer * 10 + (unsigned long)(*end - '0');
+    }
+    if (end == number || *end != '.' || (*number == '0' && end > number + 1) ||
+        strstr(name, "vision") || strstr(name, "audio")) {
         return NULL;
     }
     for (size_t i = 0; i < 2 * sizeof(projections) / sizeof(projections[0]); i++) {
@@ -237,14 +210,18 @@ static bool add_piece(struct reading *reading, const struct gi_safetensor *tenso
                                                                         : GI_GGML_TYPE_BF16;
     const uint32_t n = is_b ? projection->n_pieces : 1;
     const uint64_t dims[4] = {tensor->dims[1], tensor->dims[0] / n, 1, 1};
+    const double factor =
+        is_b ? gi_hf_adapter_factor(&reading->config, tensor->name, tensor->dims[1]) : 1;
+    uint32_t n_head;
     char name[96];
     entry->tensor = tensor;
     entry->begin = n > 1 ? tensor->size / n * piece : 0;
     snprintf(name, sizeof(name), "blk.%lu.%s.weight.lora_%c", layer, projection->to,
              is_b ? 'b' : 'a');
-    gi_gguf_add_tensor(&reading->writer, name, type, 2, dims);
-    const char *heads = reading->has_pairs && is_b ? projection->heads : NULL;
-    return !heads || read_pairs(reading, entry, heads);
+    gi_gguf_add_tensor(&reading->writer, name, factor == 1 ? type : GI_GGML_TYPE_F32, 2, dims);
+    return find_heads(reading, tensor, is_b ? projection->heads : NULL, dims[1], &n_head) &&
+           ((n_head == 0 && factor == 1) ||
+            read_rows(reading, entry, type, dims[1], n_head, factor));
 }
 
 static bool add_tensor(struct reading *reading, const struct gi_safetensor *tensor)
@@ -252,7 +229,7 @@ static bool add_tensor(struct reading *reading, const struct gi_safetensor *tens
     const bool is_float = tensor->type == GI_SAFETENSORS_F32 ||
                           tensor->type == GI_SAFETENSORS_F16 || tensor->type == GI_SAFETENSORS_BF16;
     unsigned long layer;
-    bool is_b = false, ok = true;
+    bool is_b = false;
     const struct projection *projection = find_projection(tensor->name, &layer, &is_b);
     const uint32_t n = projection ? projection->n_pieces : 1;
     if (!projection || !is_float || tensor->n_dims != 2 || tensor->n_elements == 0 ||
@@ -262,14 +239,8 @@ static bool add_tensor(struct reading *reading, const struct gi_safetensor *tens
                             "attention and of dense networks, by matrices of F32, F16 or BF16",
                             reading->folder, tensor->name);
     }
-    const uint64_t rank = tensor->dims[is_b ? 1 : 0];
-    reading->rank = reading->rank > 0 ? reading->rank : rank;
-    if (reading->divides_by_root && rank != reading->rank) {
-        return gi_error_set(reading->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: matrices of ranks %llu and %llu with use_rslora are not supported",
-                            reading->folder, (unsigned long long)reading->rank,
-                            (unsigned long long)rank);
-    }
+    bool ok = gi_hf_adapter_check_rank(&reading->config, tensor->name, tensor->dims[is_b ? 1 : 0],
+                                       reading->err);
     for (uint32_t i = 0; ok && i < n; i++) {
         ok = add_piece(reading, tensor, projection + i, i, layer, is_b);
     }
@@ -290,12 +261,13 @@ static bool add_tensors(struct reading *reading)
 
 static void add_pairs(struct reading *reading)
 {
-    const double root = reading->divides_by_root ? sqrt((double)reading->rank) : 1;
+    const struct gi_hf_adapter_config *config = &reading->config;
+    const double root = config->divides_by_root ? sqrt(config->rank) : 1;
     gi_gguf_add_string(&reading->writer, "general.architecture", reading->arch,
                        strlen(reading->arch));
     gi_gguf_add_string(&reading->writer, "general.type", "adapter", strlen("adapter"));
     gi_gguf_add_string(&reading->writer, "adapter.type", "lora", strlen("lora"));
-    gi_gguf_add_f32(&reading->writer, "adapter.lora.alpha", (float)(reading->alpha * root));
+    gi_gguf_add_f32(&reading->writer, "adapter.lora.alpha", (float)(config->alpha * root));
 }
 
 // Fails with NOT_FOUND and advice if the folder lacks one of its two files.
@@ -329,7 +301,8 @@ struct gi_gguf *gi_hf_open_adapter(const char *folder, const struct gi_gguf *mod
     }
     char *path = gi_hf_path(folder, "adapter_model.safetensors", err);
     reading.adapter = path ? gi_array_zeroed(1, sizeof(*reading.adapter), "an adapter", err) : NULL;
-    bool ok = reading.adapter && read_config(&reading) && find_architecture(&reading);
+    bool ok = reading.adapter && gi_hf_adapter_config_read(&reading.config, folder, err) &&
+              find_architecture(&reading);
     if (ok) {
         reading.adapter->files = gi_safetensors_open(GI_SOURCE_PATH(path), err);
         ok = reading.adapter->files && add_tensors(&reading);
@@ -343,6 +316,7 @@ struct gi_gguf *gi_hf_open_adapter(const char *folder, const struct gi_gguf *mod
     } else if (reading.adapter) {
         destroy(reading.adapter);
     }
+    gi_hf_adapter_config_finish(&reading.config);
     gi_gguf_writer_finish(&reading.writer);
     return gguf;
 }

@@ -47,7 +47,7 @@ TEST(a_folder_is_the_file_that_it_was_made_from)
     gi_gguf_close(model);
 }
 
-#define LORA "{\"peft_type\": \"LORA\", \"lora_alpha\": 2"
+#define LORA "{\"peft_type\": \"LORA\", \"r\": 1, \"lora_alpha\": 2"
 
 TEST(missing_files_are_named)
 {
@@ -74,9 +74,26 @@ TEST(wrong_configurations_are_refused)
     } cases[] = {
         {"tiny-falcon_h1.gguf", LORA "}", GLINFER_STATUS_UNSUPPORTED, "models of \"falcon-h1\""},
         {"tiny-f32.gguf", "{\"peft_type\": \"IA3\"}", GLINFER_STATUS_UNSUPPORTED, "\"IA3\""},
-        {"tiny-f32.gguf", "{\"peft_type\": \"LORA\"}", GLINFER_STATUS_BAD_FILE, "lora_alpha"},
+        {"tiny-f32.gguf", "{\"peft_type\": \"LORA\"}", GLINFER_STATUS_BAD_FILE, "r of"},
+        {"tiny-f32.gguf", "{\"peft_type\": \"LORA\", \"r\": 0}", GLINFER_STATUS_BAD_FILE, "r of"},
+        {"tiny-f32.gguf", "{\"peft_type\": \"LORA\", \"r\": 8}", GLINFER_STATUS_BAD_FILE,
+         "lora_alpha of"},
+        {"tiny-f32.gguf", "{\"peft_type\": \"LORA\", \"r\": 8, \"lora_alpha\": 0}",
+         GLINFER_STATUS_BAD_FILE, "lora_alpha of"},
         {"tiny-f32.gguf", LORA ", \"use_dora\": true}", GLINFER_STATUS_UNSUPPORTED, "use_dora of"},
         {"tiny-f32.gguf", LORA ", \"bias\": \"all\"}", GLINFER_STATUS_UNSUPPORTED, "bias of"},
+        {"tiny-f32.gguf", LORA ", \"use_rslora\": \"yes\"}", GLINFER_STATUS_BAD_FILE,
+         "use_rslora of"},
+        {"tiny-f32.gguf", LORA ", \"layer_replication\": [[0, 1]]}", GLINFER_STATUS_UNSUPPORTED,
+         "layer_replication of"},
+        {"tiny-f32.gguf", LORA ", \"init_lora_weights\": \"pissa_niter_16\"}",
+         GLINFER_STATUS_UNSUPPORTED, "\"pissa_niter_16\", which changes the base model"},
+        {"tiny-f32.gguf", LORA ", \"rank_pattern\": [1]}", GLINFER_STATUS_BAD_FILE,
+         "rank_pattern of adapter_config.json is not an object"},
+        {"tiny-f32.gguf", LORA ", \"rank_pattern\": {\"q_proj\": 1.5}}", GLINFER_STATUS_BAD_FILE,
+         "the number for \"q_proj\" in rank_pattern"},
+        {"tiny-f32.gguf", LORA ", \"alpha_pattern\": {\"layers.[01]\": 1}}",
+         GLINFER_STATUS_UNSUPPORTED, "the expression \"layers.[01]\" in alpha_pattern"},
         {"tiny-f32.gguf", "{\"peft_type\": ", GLINFER_STATUS_BAD_FILE, "adapter_config.json"},
     };
     write_file(temp_path("adapter_model.safetensors"), "", 0);
@@ -132,9 +149,16 @@ TEST(wrong_tensors_are_refused)
          "has 3 rows, expected those of"},
         {F16(LAYER "mlp.up_proj.lora_A.weight", "[1,4]", "0",
              "8") "," F16(LAYER "mlp.up_proj.lora_B.weight", "[4,2]", "8", "24"),
-         24, GLINFER_STATUS_UNSUPPORTED, "matrices of ranks 1 and 2 with use_rslora"},
+         24, GLINFER_STATUS_BAD_FILE,
+         LAYER "mlp.up_proj.lora_B.weight has rank 2, but r of adapter_config.json is 1"},
+        {F16(LAYER "mlp.down_proj.lora_A.weight", "[1,4]", "0", "8"), 8, GLINFER_STATUS_BAD_FILE,
+         "down_proj.lora_A.weight has rank 1, but rank_pattern of adapter_config.json is 3"},
+        {F16("layers.00.mlp.up_proj.lora_A.weight", "[1,4]", "0", "8"), 8,
+         GLINFER_STATUS_UNSUPPORTED, "cannot use tensor"},
+        {F16("layers.4294967296.mlp.up_proj.lora_A.weight", "[1,4]", "0", "8"), 8,
+         GLINFER_STATUS_UNSUPPORTED, "cannot use tensor"},
     };
-    const char *config = LORA ", \"use_rslora\": true}";
+    const char *config = LORA ", \"rank_pattern\": {\"down_proj\": 3}}";
     struct gi_gguf *model = open_file("tiny-f32.gguf");
     write_file(temp_path("adapter_config.json"), config, strlen(config));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -145,6 +169,67 @@ TEST(wrong_tensors_are_refused)
         assert_null(gi_hf_open_adapter(temp_folder, model, &err));
         assert_says(err.message, cases[i].says);
         assert_int_equal(err.status, cases[i].status);
+    }
+    gi_gguf_close(model);
+}
+
+// Fills B (6 rows) of one module of an adapter whose elements are 1, with what the engine divides.
+static void read_scaled(const struct gi_gguf *model, const char *config, const char *module,
+                        uint32_t rank, float b[6], float *alpha)
+{
+    char header[512];
+    uint16_t ones[24];
+    struct glinfer_error err;
+    write_file(temp_path("adapter_config.json"), config, strlen(config));
+    const int n =
+        snprintf(header, sizeof(header), "{" F16("%s.lora_B.weight", "[6,%u]", "0", "%u") "}",
+                 module, rank, 12 * rank);
+    for (size_t i = 0; i < 24; i++) {
+        ones[i] = 0x3c00;
+    }
+    const uint64_t size = (uint64_t)n;
+    FILE *file = fopen(temp_path("adapter_model.safetensors"), "wb");
+    assert_non_null(file);
+    fwrite(&size, sizeof(size), 1, file);
+    fwrite(header, 1, (size_t)n, file);
+    fwrite(ones, 12, rank, file);
+    assert_int_equal(fclose(file), 0);
+    struct gi_gguf *adapter = gi_hf_open_adapter(temp_folder, model, &err);
+    must(adapter, &err);
+    const struct gi_gguf_tensor *tensor = gi_gguf_tensor_at(adapter, 0);
+    assert_int_equal(tensor->type->type, GI_GGML_TYPE_F32);
+    must(gi_gguf_tensor_read(adapter, tensor, 0, 6 * sizeof(float), b, &err), &err);
+    must(gi_gguf_get_f32(adapter, "adapter.lora.alpha", 0, alpha, &err), &err);
+    gi_gguf_close(adapter);
+}
+
+// The engine computes alpha / rank * B: PEFT alpha / rank or alpha / sqrt(rank) of the module.
+TEST(patterns_give_ranks_and_scales_of_modules)
+{
+    static const struct {
+        const char *config, *module;
+        uint32_t rank;
+        double factor;
+    } cases[] = {
+        {LORA ", \"alpha_pattern\": {\"up_proj\": 6}}", LAYER "mlp.up_proj", 1, 6},
+        {LORA ", \"alpha_pattern\": {\"up_proj\": 6, \"mlp.up_proj\": 7}}", LAYER "mlp.up_proj", 1,
+         6},
+        {LORA ", \"alpha_pattern\": {\"p_proj\": 7, \"^layers.0.mlp.up_proj\": 7, "
+              "\"^model\\\\.layers.0.mlp.up_proj\": -3}}",
+         LAYER "mlp.up_proj", 1, -3},
+        {LORA
+         ", \"alpha_pattern\": {\"up_proj\": 6}, \"rank_pattern\": {\"layers.0.mlp.up_proj\": 3}}",
+         LAYER "mlp.up_proj", 3, 2},
+        {LORA ", \"use_rslora\": true, \"rank_pattern\": {\"up_proj\": 4}}", LAYER "mlp.up_proj", 4,
+         1},
+        {LORA ", \"alpha_pattern\": {\"q_proj\": 6}}", LAYER "self_attn.q_proj", 1, 6},
+    };
+    struct gi_gguf *model = open_file("tiny-f32.gguf");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        float b[6], alpha;
+        read_scaled(model, cases[i].config, cases[i].module, cases[i].rank, b, &alpha);
+        assert_float_equal(b[0] * alpha / (float)cases[i].rank, cases[i].factor, 1e-6);
+        assert_true(b[5] == b[0]);
     }
     gi_gguf_close(model);
 }
