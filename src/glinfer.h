@@ -405,6 +405,7 @@ struct glinfer_model_info {
     float repeat_penalty;  // with the tokens that it counts, if it is recommended
     int32_t repeat_last_n; // -1: the context
     uint64_t checkpoint;   // bytes on the GPU of a checkpoint of a session; 0: no recurrent layers
+    char template_fault[512]; // why the file's own chat template cannot be run; empty: it can
 };
 
 // Reads the metadata of a model file and fills *info. A valid file that cannot be run is not a

@@ -80,6 +80,9 @@ const char *gi_tokenizer_name(const struct gi_tokenizer *tokenizer);
 // Returns the chat template's name; "jinja" for one without a name that can be run, "none" or
 // "unknown".
 const char *gi_tokenizer_template_name(const struct gi_tokenizer *tokenizer);
+// Returns why the file's own template cannot be run; "" if it can, without one, or after
+// gi_tokenizer_set_template.
+const char *gi_tokenizer_template_fault(const struct gi_tokenizer *tokenizer);
 // Returns the name of a chat template; NULL past the last.
 const char *gi_tokenizer_template_at(size_t index);
 // Takes the template of that name, or a Jinja text, in place of the file's, before the tokenizer is

@@ -36,6 +36,7 @@ bool cli_template_is_missing(const struct cli_session *session)
 
 bool cli_template_check(const struct cli_session *session)
 {
+    const char *fault = session->info.template_fault;
     if (cli_template_is_missing(session)) {
         // The template whose tokens of turns the vocabulary has, if it has any.
         struct glinfer_tokenizer *tokenizer = glinfer_tokenizer_load(session->path, NULL);
@@ -51,9 +52,10 @@ bool cli_template_check(const struct cli_session *session)
     }
     return strcmp(session->info.chat_template, "unknown") != 0 ||
            cli_fail(CLI_EXIT_FAILED,
-                    "%s has an unknown chat template; choose one with --chat-template, or continue "
-                    "a plain text with `glinfer run --raw`",
-                    session->flags->model);
+                    "%s%s; choose one with --chat-template, or continue a plain text with `glinfer "
+                    "run --raw`",
+                    fault[0] ? fault : session->flags->model,
+                    fault[0] ? "" : " has an unknown chat template");
 }
 
 void cli_template_choose(const struct cli_session *session, struct cli_session_flags *flags)
@@ -84,7 +86,11 @@ static const char *find_mark(const char *name)
 void cli_template_warn(const struct cli_session *session)
 {
     const char *name = session->info.chat_template;
-    const char *mark = find_mark(name);
+    const char *mark = find_mark(name), *fault = session->info.template_fault;
+    if (fault[0]) {
+        const bool is_known = strcmp(name, "unknown") != 0;
+        cli_warn("%s%s%s", fault, is_known ? "; used in its place: " : "", is_known ? name : "");
+    }
     if (mark && !is_token(glinfer_model_tokenizer(session->model), mark)) {
         cli_warn("the chat template %s begins its turns with %s, which is not a token of this "
                  "model: the model does not know them",

@@ -373,6 +373,9 @@ static bool print_model(const struct cli_session_flags *asked,
         print_shape(info);
     }
     printf("  %-15s %s\n", kind ? "kind" : "chat template", kind ? kind : info->chat_template);
+    if (!kind && info->template_fault[0]) {
+        printf("  %-15s %s\n", "", info->template_fault);
+    }
     if (info->pooling != GLINFER_POOLING_DEFAULT) {
         printf("  %-15s of %u, pooling %s\n", "embeddings", info->n_embedding,
                cli_poolings[info->pooling]);
@@ -428,6 +431,9 @@ static bool print_model_json(const struct cli_session_flags *asked,
                      INFO(n_language));
     }
     cJSON_AddStringToObject(object, "pooling", cli_poolings[info->pooling]);
+    if (info->template_fault[0]) {
+        CLI_JSON_ADD(object, info, INFO(template_fault));
+    }
     if (!info->is_supported) {
         cJSON_AddStringToObject(object, "refusal", info->refusal);
         return cli_json_print(object);

@@ -160,6 +160,23 @@ static void read_sampling(struct glinfer_model_info *info, const struct gi_gguf 
     info->repeat_last_n = read_window(gguf);
 }
 
+static void copy_template(struct glinfer_model_info *info, const struct gi_gguf *gguf,
+                          const struct gi_tokenizer *tokenizer)
+{
+    const char *fault = gi_tokenizer_template_fault(tokenizer);
+    struct gi_gguf_string file = {0};
+    char *text = info->template_fault;
+    snprintf(info->chat_template, sizeof(info->chat_template), "%s",
+             gi_tokenizer_template_name(tokenizer));
+    if (fault[0]) {
+        gi_gguf_get_string(gguf, "glinfer.tokenizer.template_file", &file, NULL);
+        snprintf(text, sizeof(info->template_fault), "%s: cannot run the %s%.*s: %s",
+                 gi_gguf_path(gguf), file.size ? "template in " : "chat template", (int)file.size,
+                 file.data ? file.data : "", fault);
+        text[gi_printable(text, strlen(text))] = 0;
+    }
+}
+
 bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *gguf,
                         const struct gi_tokenizer *tokenizer, struct glinfer_error *err)
 {
@@ -179,8 +196,7 @@ bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *g
     read_sampling(info, gguf);
     if (tokenizer) {
         snprintf(info->tokenizer, sizeof(info->tokenizer), "%s", gi_tokenizer_name(tokenizer));
-        snprintf(info->chat_template, sizeof(info->chat_template), "%s",
-                 gi_tokenizer_template_name(tokenizer));
+        copy_template(info, gguf, tokenizer);
     } else {
         copy_string(info->tokenizer, sizeof(info->tokenizer), model);
     }

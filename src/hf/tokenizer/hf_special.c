@@ -215,6 +215,13 @@ void gi_hf_add_special(struct gi_hf_tokenizer *t)
 
 enum { TEMPLATE_MAX_SIZE = 4 << 20 };
 
+// Adds a text as the template, and the file that has it, for messages.
+static void add_template(struct gi_hf_tokenizer *t, const char *text, size_t size, const char *file)
+{
+    gi_gguf_add_string(t->b->out, "tokenizer.chat_template", text, size);
+    gi_gguf_add_string(t->b->out, "glinfer.tokenizer.template_file", file, strlen(file));
+}
+
 // Adds a file of the folder as the template; true if it is there.
 static bool add_template_file(struct gi_hf_tokenizer *t, const char *name)
 {
@@ -232,7 +239,7 @@ static bool add_template_file(struct gi_hf_tokenizer *t, const char *name)
         is_read = data && gi_file_read(&file, 0, (size_t)file.size, data, path, &err);
     }
     if (is_read) {
-        gi_gguf_add_string(t->b->out, "tokenizer.chat_template", data, (size_t)file.size);
+        add_template(t, data, (size_t)file.size, name);
     } else if (err.status != GLINFER_STATUS_OK && err.status != GLINFER_STATUS_NOT_FOUND) {
         gi_hf_keep_error(t, &err);
     }
@@ -242,8 +249,10 @@ static bool add_template_file(struct gi_hf_tokenizer *t, const char *name)
     return is_read;
 }
 
-// Adds one of several templates: "default" is the template, others have their name in the key.
-static void add_named(struct gi_hf_tokenizer *t, const cJSON *template, bool has_file)
+// Adds one of several templates of a file: "default" is the template, others have their name in the
+// key.
+static void add_named(struct gi_hf_tokenizer *t, const cJSON *template, const char *file,
+                      bool has_file)
 {
     const char *name = gi_hf_member_text(template, "name", NULL);
     const char *text = gi_hf_member_text(template, "template", NULL);
@@ -251,30 +260,31 @@ static void add_named(struct gi_hf_tokenizer *t, const cJSON *template, bool has
     if (!name || !text || strlen(name) > 64) {
         return;
     }
-    const bool is_default = strcmp(name, "default") == 0;
-    snprintf(key, sizeof(key), "tokenizer.chat_template%s%s", is_default ? "" : ".",
-             is_default ? "" : name);
-    if (!is_default || !has_file) {
+    snprintf(key, sizeof(key), "tokenizer.chat_template.%s", name);
+    if (strcmp(name, "default") != 0) {
         gi_gguf_add_string(t->b->out, key, text, strlen(text));
+    } else if (!has_file) {
+        add_template(t, text, strlen(text), file);
     }
 }
 
 void gi_hf_add_templates(struct gi_hf_tokenizer *t)
 {
     const cJSON *member = cJSON_GetObjectItemCaseSensitive(t->config, "chat_template");
+    const char *name = "tokenizer_config.json";
     const bool has_file = add_template_file(t, "chat_template.jinja");
     const bool is_there = has_file || cJSON_IsString(member) || cJSON_IsArray(member);
     cJSON *file = is_there ? NULL : gi_hf_read_optional(t->b, "chat_template.json");
     if (file) { // of older models of text and pictures
         member = cJSON_GetObjectItemCaseSensitive(file, "chat_template");
+        name = "chat_template.json";
     }
     if (cJSON_IsString(member) && !has_file) {
-        gi_gguf_add_string(t->b->out, "tokenizer.chat_template", member->valuestring,
-                           strlen(member->valuestring));
+        add_template(t, member->valuestring, strlen(member->valuestring), name);
     }
     if (cJSON_IsArray(member)) {
         for (const cJSON *template = member->child; template; template = template->next) {
-            add_named(t, template, has_file);
+            add_named(t, template, name, has_file);
         }
     }
     cJSON_Delete(file);

@@ -77,6 +77,11 @@ const char *gi_tokenizer_template_name(const struct gi_tokenizer *tokenizer)
                                 : "none";
 }
 
+const char *gi_tokenizer_template_fault(const struct gi_tokenizer *tokenizer)
+{
+    return tokenizer->chat.fault;
+}
+
 const char *gi_tokenizer_template_text(const struct gi_tokenizer *tokenizer)
 {
     const struct gi_chat *chat = &tokenizer->chat;
@@ -122,6 +127,7 @@ bool gi_tokenizer_set_template(struct gi_tokenizer *tokenizer, const char *name,
         return gi_error_set(err, GLINFER_STATUS_INVALID_ARGUMENT,
                             "unknown chat template '%.64s'; the known ones are: %s", name, names);
     }
+    chat->fault[0] = 0;
     return format == chat->format || choose(chat, format, err);
 }
 

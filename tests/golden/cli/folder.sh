@@ -51,4 +51,15 @@ cp "$folders/$1/tokenizer.json" "$dir/folder" && head -c 3000 "$folders/$1/model
 "$glinfer" info -m "$dir/folder" >/dev/null 2>"$dir/errors"
 check 'a cut file' $? 1
 check 'a cut file is named' "$(grep -c 'not downloaded completely' "$dir/errors")" 1
+cp "$folders/$1/model.safetensors" "$dir/folder"
+printf 'first\n{{ x | odd }}\n' >"$dir/folder/chat_template.jinja"
+fault="$dir/folder: cannot run the template in chat_template.jinja: line 2 of the chat template: unknown filter 'odd'"
+"$glinfer" run -m "$dir/folder" -p x 2>"$dir/errors"
+check 'a wrong template' $? 1
+check 'the file and the line of a template' "$(grep -c -F "glinfer: $fault; choose one with --chat-template" "$dir/errors")" 1
+check 'a fault in a list' "$("$glinfer" info -m "$dir/folder" | grep -c -F "$fault")" 1
+printf '%s' '{%- for message in messages %}{{- "<|im_start|>" + message.role + "<|im_end|>" }}{% endif %}' >"$dir/folder/chat_template.jinja"
+"$glinfer" run -m "$dir/folder" -p x -n 1 2>"$dir/errors" >"$dir/output"
+check 'a wrong template of a known format' $? 0
+check 'a format in its place' "$(grep -c "line 1 of the chat template: .*; used in its place: chatml" "$dir/errors")" 1
 [ "$failures" -eq 0 ]

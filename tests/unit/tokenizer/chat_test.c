@@ -250,6 +250,9 @@ TEST(formats_with_default_system_messages_need_a_template_that_runs)
     struct gi_tokenizer *tokenizer =
         small_vocab_create("[SYSTEM_PROMPT][INST]{% set default_system_message = f(x");
     assert_string_equal(gi_tokenizer_template_name(tokenizer), "unknown");
+    assert_says(gi_tokenizer_template_fault(tokenizer), "line 1 of the chat template: ");
+    must(gi_tokenizer_set_template(tokenizer, "chatml", NULL), &(struct glinfer_error){0});
+    assert_string_equal(gi_tokenizer_template_fault(tokenizer), "");
     gi_tokenizer_destroy(tokenizer);
 }
 

@@ -292,6 +292,7 @@ class glinfer_model_info(Structure):
         ("repeat_penalty", c_float),
         ("repeat_last_n", c_int32),
         ("checkpoint", c_uint64),
+        ("template_fault", c_char * 512),
     ]
 
 
@@ -1078,6 +1079,8 @@ class ModelInfo(NamedTuple):
     repeat_last_n: int
     # bytes on the GPU of a checkpoint of a session; 0: no recurrent layers
     checkpoint: int
+    # why the file's own chat template cannot be run; empty: it can
+    template_fault: str
 
 
 class Stats(NamedTuple):
