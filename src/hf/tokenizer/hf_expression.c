@@ -63,9 +63,11 @@ static void push_character(struct gi_hf_tokenizer *t, struct gi_hf_text *out, ch
 static void refuse(struct gi_hf_tokenizer *t, const char *expression, const char *at,
                    const char *what)
 {
-    gi_hf_fail(t->b, GLINFER_STATUS_UNSUPPORTED,
-               "tokenizer.json: byte %zu of the expression '%.200s': %s is not supported",
-               (size_t)(at - expression), expression, what);
+    gi_hf_fail(
+        t->b, GLINFER_STATUS_UNSUPPORTED,
+        "tokenizer.json: byte %zu of the expression '%.200s': %s is not supported; use a GGUF "
+        "file of the model",
+        (size_t)(at - expression), expression, what);
 }
 
 // Translates \u0041 and \u{41}. Returns the bytes read after the \, 0 without hexadecimal digits.

@@ -87,7 +87,7 @@ const char *gi_hf_find_pre(struct gi_hf_tokenizer *t)
     while (first < t->n_steps && !changes_text(t->steps[first].name)) {
         first++;
     }
-    const bool ignores_merges = gi_hf_member_bool(t->model, "ignore_merges", false);
+    const bool ignores_merges = gi_hf_member_bool(t, t->model, "ignore_merges", false);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (has_expressions(t, first, rows[i].expressions) &&
             (ignores_merges || !rows[i].ignores_merges)) {

@@ -179,7 +179,7 @@ static void add_stop_ids(struct gi_hf_tokenizer *t, int32_t eos)
 // post-processor.
 static void add_flag(struct gi_hf_tokenizer *t, const char *name, const char *key, bool is_added)
 {
-    is_added = gi_hf_member_bool(t->config, name, is_added);
+    is_added = gi_hf_member_bool(t, t->config, name, is_added);
     gi_gguf_add_bool(t->b->out, key, is_added);
 }
 

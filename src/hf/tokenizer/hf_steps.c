@@ -120,15 +120,15 @@ static void add_charsmap(struct gi_hf_tokenizer *t, const cJSON *component)
 
 static void add_bert_normalizer(struct gi_hf_tokenizer *t, const cJSON *component)
 {
-    const bool is_lower = gi_hf_member_bool(component, "lowercase", true);
-    if (gi_hf_member_bool(component, "clean_text", true)) {
+    const bool is_lower = gi_hf_member_bool(t, component, "lowercase", true);
+    if (gi_hf_member_bool(t, component, "clean_text", true)) {
         add_regex_step(t, "replace", "(?![\\t\\n\\r])[\\p{Cc}\\p{Cf}\\p{Co}\\x{fffd}]", "");
         add_regex_step(t, "replace", WHITE_SPACE, " ");
     }
-    if (gi_hf_member_bool(component, "handle_chinese_chars", true)) {
+    if (gi_hf_member_bool(t, component, "handle_chinese_chars", true)) {
         add_regex_step(t, "surround", IDEOGRAPHS, " ");
     }
-    if (gi_hf_member_bool(component, "strip_accents", is_lower)) {
+    if (gi_hf_member_bool(t, component, "strip_accents", is_lower)) {
         add_step(t, "nfd");
         add_regex_step(t, "replace", "\\p{Mn}", "");
     }
@@ -139,10 +139,10 @@ static void add_bert_normalizer(struct gi_hf_tokenizer *t, const cJSON *componen
 
 static void add_strip(struct gi_hf_tokenizer *t, const cJSON *component)
 {
-    if (gi_hf_member_bool(component, "strip_left", true)) {
+    if (gi_hf_member_bool(t, component, "strip_left", true)) {
         add_regex_step(t, "replace", "\\A" WHITE_SPACE "+", "");
     }
-    if (gi_hf_member_bool(component, "strip_right", true)) {
+    if (gi_hf_member_bool(t, component, "strip_right", true)) {
         add_regex_step(t, "replace", WHITE_SPACE "+\\z", "");
     }
 }
@@ -229,7 +229,7 @@ static const char *find_cut(struct gi_hf_tokenizer *t, const cJSON *component, b
 
 static void add_split(struct gi_hf_tokenizer *t, const cJSON *component)
 {
-    const char *cut = find_cut(t, component, gi_hf_member_bool(component, "invert", false));
+    const char *cut = find_cut(t, component, gi_hf_member_bool(t, component, "invert", false));
     if (cut) {
         add_pattern_step(t, component, cut, "");
     }
@@ -246,11 +246,11 @@ static void add_punctuation(struct gi_hf_tokenizer *t, const cJSON *component)
 static void add_byte_level(struct gi_hf_tokenizer *t, const cJSON *component)
 {
     t->is_byte_level = true;
-    if (gi_hf_member_bool(component, "add_prefix_space", true)) {
+    if (gi_hf_member_bool(t, component, "add_prefix_space", true)) {
         add_text_step(t, "prefix", " ");
         t->has_prefix = true;
     }
-    if (gi_hf_member_bool(component, "use_regex", true)) {
+    if (gi_hf_member_bool(t, component, "use_regex", true)) {
         add_regex_step(t, "isolate", WORDS, "");
     }
 }
@@ -258,7 +258,7 @@ static void add_byte_level(struct gi_hf_tokenizer *t, const cJSON *component)
 static void add_metaspace(struct gi_hf_tokenizer *t, const cJSON *component)
 {
     const char *mark = gi_hf_member_text(component, "replacement", "\u2581");
-    const bool is_prefixed = gi_hf_member_bool(component, "add_prefix_space", true);
+    const bool is_prefixed = gi_hf_member_bool(t, component, "add_prefix_space", true);
     const char *scheme =
         gi_hf_member_text(component, "prepend_scheme", is_prefixed ? "always" : "never");
     add_quoted_step(t, "replace", " ", mark);
@@ -270,14 +270,14 @@ static void add_metaspace(struct gi_hf_tokenizer *t, const cJSON *component)
                    "tokenizer.json: the prepend_scheme '%.64s' of Metaspace is not supported",
                    scheme);
     }
-    if (gi_hf_member_bool(component, "split", true)) {
+    if (gi_hf_member_bool(t, component, "split", true)) {
         add_quoted_step(t, "with_next", mark, "");
     }
 }
 
 static void add_digits(struct gi_hf_tokenizer *t, const cJSON *component)
 {
-    const bool is_each = gi_hf_member_bool(component, "individual_digits", false);
+    const bool is_each = gi_hf_member_bool(t, component, "individual_digits", false);
     add_regex_step(t, is_each ? "isolate" : "contiguous", "\\p{N}", "");
 }
 
@@ -354,13 +354,13 @@ static void add_pretokenizer(struct gi_hf_tokenizer *t, const cJSON *component)
 }
 
 // Notes whether an added token is found in the normalised text.
-static bool has_normalised_tokens(const struct gi_hf_tokenizer *t)
+static bool has_normalised_tokens(struct gi_hf_tokenizer *t)
 {
     const cJSON *added = cJSON_GetObjectItemCaseSensitive(t->file, "added_tokens"), *token;
     cJSON_ArrayForEach(token, added)
     {
-        const bool is_special = gi_hf_member_bool(token, "special", false);
-        if (gi_hf_member_bool(token, "normalized", !is_special)) {
+        const bool is_special = gi_hf_member_bool(t, token, "special", false);
+        if (gi_hf_member_bool(t, token, "normalized", !is_special)) {
             return true;
         }
     }

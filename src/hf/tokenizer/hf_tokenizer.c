@@ -50,9 +50,14 @@ const char *gi_hf_member_text(const cJSON *object, const char *key, const char *
     return cJSON_IsString(member) ? member->valuestring : fallback;
 }
 
-bool gi_hf_member_bool(const cJSON *object, const char *key, bool fallback)
+bool gi_hf_member_bool(struct gi_hf_tokenizer *t, const cJSON *object, const char *key,
+                       bool fallback)
 {
     const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (member && !cJSON_IsBool(member) && !cJSON_IsNull(member)) {
+        gi_hf_fail(t->b, GLINFER_STATUS_BAD_FILE, "%s: \"%s\" is not true or false",
+                   object == t->config ? "tokenizer_config.json" : "tokenizer.json", key);
+    }
     return cJSON_IsBool(member) ? cJSON_IsTrue(member) : fallback;
 }
 
@@ -63,9 +68,15 @@ const char *gi_hf_type_of(const cJSON *component)
 
 void gi_hf_refuse_type(struct gi_hf_tokenizer *t, const char *kind, const cJSON *component)
 {
+    const char *type = gi_hf_type_of(component);
+    if (!*type) {
+        gi_hf_fail(t->b, GLINFER_STATUS_BAD_FILE,
+                   "tokenizer.json: \"%s\" is not an object with a \"type\"", kind);
+    }
     gi_hf_fail(t->b, GLINFER_STATUS_UNSUPPORTED,
-               "tokenizer.json: the type '%.64s' of \"%s\" is not supported",
-               gi_hf_type_of(component), kind);
+               "tokenizer.json: the type '%.64s' of \"%s\" is not supported; use a GGUF file of "
+               "the model",
+               type, kind);
 }
 
 void gi_hf_visit(struct gi_hf_tokenizer *t, const cJSON *component, const char *list,
@@ -187,7 +198,7 @@ static void add_bpe(struct gi_hf_tokenizer *t)
     const cJSON *model = t->model;
     struct gi_gguf_writer *out = t->b->out;
     gi_gguf_add_bool(out, "glinfer.tokenizer.ignore_merges",
-                     gi_hf_member_bool(model, "ignore_merges", false));
+                     gi_hf_member_bool(t, model, "ignore_merges", false));
     if (t->is_byte_level) {
         const char *pre = gi_hf_find_pre(t);
         add_text(t, "tokenizer.ggml.model", "gpt2");
@@ -201,9 +212,9 @@ static void add_bpe(struct gi_hf_tokenizer *t)
     add_text(t, "tokenizer.ggml.pre", is_gemma4 ? "gemma4" : "default");
     gi_gguf_add_bool(out, "tokenizer.ggml.add_space_prefix", t->has_prefix);
     gi_gguf_add_bool(out, "glinfer.tokenizer.byte_fallback",
-                     gi_hf_member_bool(model, "byte_fallback", false));
+                     gi_hf_member_bool(t, model, "byte_fallback", false));
     gi_gguf_add_bool(out, "glinfer.tokenizer.fuse_unk",
-                     gi_hf_member_bool(model, "fuse_unk", false));
+                     gi_hf_member_bool(t, model, "fuse_unk", false));
 }
 
 static void add_unigram(struct gi_hf_tokenizer *t)
@@ -214,7 +225,7 @@ static void add_unigram(struct gi_hf_tokenizer *t)
     gi_gguf_add_bool(out, "tokenizer.ggml.add_space_prefix", t->has_prefix);
     gi_gguf_add_bool(out, "tokenizer.ggml.remove_extra_whitespaces", t->removes_spaces);
     gi_gguf_add_bool(out, "glinfer.tokenizer.byte_fallback",
-                     gi_hf_member_bool(t->model, "byte_fallback", false));
+                     gi_hf_member_bool(t, t->model, "byte_fallback", false));
     if (t->charsmap.count) {
         gi_gguf_add_u8s(out, "tokenizer.ggml.precompiled_charsmap",
                         (const uint8_t *)t->charsmap.data, t->charsmap.count);

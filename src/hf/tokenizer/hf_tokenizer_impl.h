@@ -58,8 +58,10 @@ void gi_hf_push(struct gi_hf_tokenizer *t, struct gi_hf_text *out, const char *d
 void *gi_hf_zeroed(struct gi_hf_tokenizer *t, size_t count, size_t element_size);
 
 // Return a member of an object of tokenizer.json; fallback if it is absent or of another type.
+// gi_hf_member_bool fails with BAD_FILE if it is of another type than true, false or null.
 const char *gi_hf_member_text(const cJSON *object, const char *key, const char *fallback);
-bool gi_hf_member_bool(const cJSON *object, const char *key, bool fallback);
+bool gi_hf_member_bool(struct gi_hf_tokenizer *t, const cJSON *object, const char *key,
+                       bool fallback);
 // Returns the "type" of a component, "" without one.
 const char *gi_hf_type_of(const cJSON *component);
 
@@ -67,7 +69,7 @@ const char *gi_hf_type_of(const cJSON *component);
 // name of a Sequence's list. Fails with BAD_FILE (no object, too deep).
 void gi_hf_visit(struct gi_hf_tokenizer *t, const cJSON *component, const char *list,
                  void (*visit)(struct gi_hf_tokenizer *t, const cJSON *component));
-// Fails with UNSUPPORTED: a type of a kind of component, both named.
+// Fails with UNSUPPORTED: a type of a kind of component, both named; BAD_FILE without a type.
 void gi_hf_refuse_type(struct gi_hf_tokenizer *t, const char *kind, const cJSON *component);
 
 // Appends PCRE2's counterpart of an expression of Oniguruma with Ruby's syntax. Fails with

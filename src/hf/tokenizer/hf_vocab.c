@@ -146,7 +146,7 @@ static void read_added(struct gi_hf_tokenizer *t, const cJSON *added)
             return;
         }
         t->tokens[id] = (struct gi_gguf_string){text, strlen(text)};
-        t->types[id] = gi_hf_member_bool(token, "special", false) ? CONTROL : USER_DEFINED;
+        t->types[id] = gi_hf_member_bool(t, token, "special", false) ? CONTROL : USER_DEFINED;
     }
 }
 
@@ -344,15 +344,15 @@ static void add_added_tokens(struct gi_hf_tokenizer *t)
     size_t n = 0;
     for (const cJSON *token = ids && rules && added ? added->child : NULL; token;
          token = token->next) {
-        const bool is_special = gi_hf_member_bool(token, "special", false);
+        const bool is_special = gi_hf_member_bool(t, token, "special", false);
         const size_t id = (size_t)cJSON_GetObjectItemCaseSensitive(token, "id")->valuedouble;
         if (id < t->n_tokens && *gi_hf_member_text(token, "content", "")) {
             ids[n] = (int32_t)id;
             // enum gi_added_rule of src/tokenizer/tokenizer.h
-            rules[n++] = (gi_hf_member_bool(token, "lstrip", false) ? 1 : 0) |
-                         (gi_hf_member_bool(token, "rstrip", false) ? 2 : 0) |
-                         (gi_hf_member_bool(token, "single_word", false) ? 4 : 0) |
-                         (gi_hf_member_bool(token, "normalized", !is_special) ? 8 : 0);
+            rules[n++] = (gi_hf_member_bool(t, token, "lstrip", false) ? 1 : 0) |
+                         (gi_hf_member_bool(t, token, "rstrip", false) ? 2 : 0) |
+                         (gi_hf_member_bool(t, token, "single_word", false) ? 4 : 0) |
+                         (gi_hf_member_bool(t, token, "normalized", !is_special) ? 8 : 0);
         }
     }
     if (ids && rules) {

@@ -32,16 +32,23 @@ static void release(void *memory, void *user)
 #define OPTIONS      (PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NO_UTF_CHECK)
 #define FILE_OPTIONS (PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C)
 
-static bool refuse_expression(int error, size_t offset, const char *name, size_t size,
+static bool refuse_expression(int error, size_t offset, const char *name, struct gi_text expression,
                               struct glinfer_error *err)
 {
+    enum { SHOWN = 80 }; // bytes, less those of a character that does not fit
     if (error == PCRE2_ERROR_HEAP_FAILED) {
-        return gi_error_no_memory(err, size, "a pre-tokenizer");
+        return gi_error_no_memory(err, expression.size, "a pre-tokenizer");
     }
     PCRE2_UCHAR text[128] = "";
+    size_t n = expression.size < SHOWN ? expression.size : SHOWN;
+    while (n < expression.size && n > 0 && ((uint8_t)expression.data[n] & 0xc0) == 0x80) {
+        n--;
+    }
     pcre2_get_error_message(error, text, sizeof(text));
     return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                        "PCRE2 cannot compile the pre-tokenizer %s: byte %zu: %s", name, offset,
+                        "PCRE2 cannot compile the expression '%.*s%s' (%s) of the tokenizer: byte "
+                        "%zu: %s; use a GGUF file of the model",
+                        (int)n, expression.data, n < expression.size ? "..." : "", name, offset,
                         (const char *)text);
 }
 
@@ -62,7 +69,7 @@ static bool compile(struct gi_regex *regex, struct gi_text expression, enum gi_r
     }
     pcre2_compile_context_free(context);
     if (!regex->code) {
-        return refuse_expression(error, offset, name, expression.size, err);
+        return refuse_expression(error, offset, name, expression, err);
     }
     pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE); // without it the interpreter does the same
     return true;

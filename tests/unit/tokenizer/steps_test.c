@@ -126,7 +126,8 @@ static const struct {
 } refused[] = {
     {"jump", "", "", "the step 'jump' (glinfer.tokenizer.steps) is not supported"},
     {"", "", "", "the step '' (glinfer.tokenizer.steps) is not supported"},
-    {"isolate", "(", "", "PCRE2 cannot compile the pre-tokenizer isolate: byte 1"},
+    {"isolate", "(", "",
+     "PCRE2 cannot compile the expression '(' (isolate) of the tokenizer: byte 1: missing"},
     {"isolate", "\\C", "", "PCRE2 cannot compile"},
     {"replace", "a", "\xff", "step 0 of the tokenizer (glinfer.tokenizer.steps) has a text of 1"},
     {"isolate", "\xc3", "", "step 0 of the tokenizer"},
