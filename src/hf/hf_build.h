@@ -19,6 +19,9 @@ struct gi_hf_build {
     enum gi_ggml_type type;             // of large matrices, if `keeps` is false
     bool is_for_file;                   // only types that GGUF files have
     bool keeps;                         // matrices keep their types: --quantize none
+    // Positions that each layer sees, where the engine computes no window: contexts are not longer;
+    // 0: all.
+    uint32_t n_window;
     struct gi_gguf_writer *out;
     struct gi_hf_sources *sources;
 };
@@ -47,7 +50,12 @@ uint32_t gi_hf_u32_or(struct gi_hf_build *b, const char *key, uint32_t fallback)
 float gi_hf_f32_or(struct gi_hf_build *b, const char *key, float fallback);
 bool gi_hf_bool_or(struct gi_hf_build *b, const char *key, bool fallback);
 const char *gi_hf_text_or(struct gi_hf_build *b, const char *key, const char *fallback);
-// Returns head_dim, else hidden_size / num_attention_heads; 0 after a failure.
+// Returns true if a text is one of several words, separated by '|'.
+bool gi_hf_is_word(const char *text, const char *words);
+// Returns max_position_embeddings, at most n_window.
+uint32_t gi_hf_context(struct gi_hf_build *b);
+// Returns head_dim, else hidden_size / num_attention_heads; 0 after a failure. Fails with BAD_FILE
+// if it is more than 2^16.
 uint32_t gi_hf_head_dim(struct gi_hf_build *b);
 // Returns n times the fraction of a key, rounded down; the fraction is fallback if the key is
 // absent. Fails with BAD_FILE unless the fraction is 0 to 1 and n at most 2^24.
@@ -138,6 +146,13 @@ void gi_hf_ignore(struct gi_hf_build *b, const char *start);
 
 //-- families --------------------------------------------------------------------------------------
 
+struct gi_hf_fixed { // hf/families/hf_fixed.h
+    const char *key; // a single one
+    // Values as JSON writes them, with '|' between them; or a tensor of the first layer, which the
+    // folder has if the key is true.
+    const char *words;
+};
+
 struct gi_hf_family {
     const char *model_type;               // of config.json: "qwen2"
     const char *architecture;             // the first of `architectures` has to be this; NULL: any
@@ -146,4 +161,5 @@ struct gi_hf_family {
     // JSON object of keys that folders may leave out because transformers has these defaults; NULL:
     // none. The text of config.json has precedence.
     const char *defaults;
+    const struct gi_hf_fixed *fixed; // ended by a row of NULL
 };

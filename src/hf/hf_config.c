@@ -75,6 +75,21 @@ const cJSON *gi_hf_get(const struct gi_hf_build *b, const char *key)
     return value ? value : find_first(b->defaults, NULL, key);
 }
 
+bool gi_hf_is_word(const char *text, const char *words)
+{
+    const size_t size = strlen(text);
+    for (;; words++) {
+        const size_t n = strcspn(words, "|");
+        if (n == size && memcmp(words, text, n) == 0) {
+            return true;
+        }
+        words += n;
+        if (!*words) {
+            return false;
+        }
+    }
+}
+
 static const cJSON *get_required(struct gi_hf_build *b, const char *key)
 {
     const cJSON *value = gi_hf_get(b, key);
@@ -156,9 +171,21 @@ float gi_hf_f32(struct gi_hf_build *b, const char *key)
 
 uint32_t gi_hf_head_dim(struct gi_hf_build *b)
 {
+    enum { MOST = 1 << 16 };
     const uint32_t n_head = gi_hf_u32(b, "num_attention_heads|n_heads|n_head");
     const uint32_t n_embd = gi_hf_u32(b, "hidden_size|n_embd|dim");
-    return gi_hf_u32_or(b, "head_dim", n_head > 0 ? n_embd / n_head : 0);
+    const uint32_t n = gi_hf_u32_or(b, "head_dim", n_head > 0 ? n_embd / n_head : 0);
+    if (n > MOST) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "config.json: heads of %u elements, at most %d", n,
+                   MOST);
+    }
+    return n > MOST ? 0 : n;
+}
+
+uint32_t gi_hf_context(struct gi_hf_build *b)
+{
+    const uint32_t n = gi_hf_u32(b, "max_position_embeddings|n_positions|max_sequence_length");
+    return b->n_window > 0 && b->n_window < n ? b->n_window : n;
 }
 
 uint32_t gi_hf_fraction_of(struct gi_hf_build *b, uint32_t n, const char *key, float fallback)

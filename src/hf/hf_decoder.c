@@ -6,6 +6,7 @@
 
 // Newer files have the rotations of layers without a window in an object of their own.
 #define ROPE(key) "rope_parameters.full_attention." key "|rope_parameters." key "|rope_scaling." key
+#define ROPE_TYPE ROPE("rope_type") "|" ROPE("type")
 
 // Adds the divisors of frequencies of Llama 3.1: long waves are stretched, short ones are kept.
 //   transformers, modeling_rope_utils.py, _compute_llama3_parameters
@@ -34,10 +35,37 @@ static void add_llama3_factors(struct gi_hf_build *b, uint32_t head_dim)
     gi_hf_add_values(b, "rope_freqs.weight", factors, head_dim / 2);
 }
 
+// Adds the factor of sines and cosines where it is not that of the engine, 1 + ln(factor) / 10.
+//   transformers, modeling_rope_utils.py, _compute_yarn_parameters
+static void add_magnitude(struct gi_hf_build *b, double factor)
+{
+    const double slope = 0.1 * log(factor), usual = 1 + slope;
+    double magnitude = usual;
+    if (gi_hf_get(b, ROPE("mscale")) && gi_hf_get(b, ROPE("mscale_all_dim"))) {
+        magnitude = (1 + slope * (double)gi_hf_f32(b, ROPE("mscale"))) /
+                    (1 + slope * (double)gi_hf_f32(b, ROPE("mscale_all_dim")));
+    }
+    magnitude = (double)gi_hf_f32_or(b, ROPE("attention_factor"), (float)magnitude);
+    if (!(factor >= 1 && magnitude > 0 && magnitude < 1e6)) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
+                   "config.json: the factors of yarn in rope_scaling are invalid");
+    } else if (fabs(magnitude / usual - 1) > 1e-5) {
+        gi_hf_add_f32(b, "rope.scaling.attn_factor", (float)(magnitude / usual));
+    }
+}
+
 static void add_yarn(struct gi_hf_build *b)
 {
+    const float factor = gi_hf_f32(b, ROPE("factor"));
     gi_hf_add_text(b, "rope.scaling.type", "yarn");
-    gi_hf_add_f32(b, "rope.scaling.factor", gi_hf_f32(b, ROPE("factor")));
+    gi_hf_add_f32(b, "rope.scaling.factor", factor);
+    if (!gi_hf_get(b, ROPE("llama_4_scaling_beta"))) { // else of the family
+        add_magnitude(b, (double)factor);
+    }
+    if (!gi_hf_bool_or(b, ROPE("truncate"), true) && strcmp(b->arch, "gpt-oss") != 0) {
+        gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
+                   "config.json: truncate of rope_scaling is false, only true is supported");
+    }
     gi_hf_add_u32(b, "rope.scaling.original_context_length",
                   gi_hf_u32(b, ROPE("original_max_position_embeddings")));
     if (gi_hf_get(b, ROPE("attention_factor"))) {
@@ -53,7 +81,7 @@ static void add_yarn(struct gi_hf_build *b)
 
 static void add_rope(struct gi_hf_build *b, uint32_t head_dim)
 {
-    const char *type = gi_hf_text_or(b, ROPE("rope_type") "|rope_scaling.type", "default");
+    const char *type = gi_hf_text_or(b, ROPE_TYPE, "default");
     gi_hf_add_f32(b, "rope.freq_base", gi_hf_f32_or(b, "rope_theta|" ROPE("rope_theta"), 10000.0f));
     if (strcmp(type, "linear") == 0) {
         gi_hf_add_text(b, "rope.scaling.type", type);
@@ -62,11 +90,10 @@ static void add_rope(struct gi_hf_build *b, uint32_t head_dim)
         add_yarn(b);
     } else if (strcmp(type, "llama3") == 0) {
         add_llama3_factors(b, head_dim);
-    } else if (strcmp(type, "default") != 0 && strcmp(type, "longrope") != 0 &&
-               strcmp(type, "su") != 0) { // the last two belong to a family
+    } else if (strcmp(type, "default") != 0) {
         gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
-                   "config.json: the RoPE scaling \"%s\" is not supported, only default, linear, "
-                   "yarn, llama3 and longrope",
+                   "config.json: the RoPE scaling \"%.40s\" of this family is not supported, only "
+                   "default, linear, yarn and llama3",
                    type);
     }
 }
@@ -76,8 +103,7 @@ void gi_hf_add_decoder(struct gi_hf_build *b)
     const uint32_t head_dim = gi_hf_head_dim(b);
     const uint32_t n_head = gi_hf_u32(b, "num_attention_heads|n_heads|n_head");
     gi_hf_add_u32(b, "block_count", gi_hf_u32(b, "num_hidden_layers|n_layer|n_layers"));
-    gi_hf_add_u32(b, "context_length",
-                  gi_hf_u32(b, "max_position_embeddings|n_positions|max_sequence_length"));
+    gi_hf_add_u32(b, "context_length", gi_hf_context(b));
     gi_hf_add_u32(b, "embedding_length", gi_hf_u32(b, "hidden_size|n_embd|dim"));
     if (gi_hf_get(b, "intermediate_size|hidden_dim|n_inner")) {
         gi_hf_add_u32(b, "feed_forward_length",
@@ -91,8 +117,6 @@ void gi_hf_add_decoder(struct gi_hf_build *b)
     gi_hf_add_f32(b, "attention.layer_norm_rms_epsilon",
                   gi_hf_f32_or(b, "rms_norm_eps|norm_epsilon|norm_eps", 1e-6f));
     gi_hf_add_u32(b, "vocab_size", gi_hf_u32(b, "vocab_size"));
-    gi_hf_add_u32(b, "rope.dimension_count",
-                  gi_hf_fraction_of(b, head_dim,
-                                    "partial_rotary_factor|" ROPE("partial_rotary_factor"), 1.0f));
+    gi_hf_add_u32(b, "rope.dimension_count", head_dim);
     add_rope(b, head_dim);
 }

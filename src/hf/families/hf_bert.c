@@ -1,5 +1,6 @@
 // Encoders: BERT and ModernBERT.
 #include "hf/families/hf_families.h"
+#include "hf/families/hf_fixed.h"
 #include "hf/families/hf_layers.h"
 #include "hf/families/hf_rows.h"
 #include "hf/families/hf_sentence.h"
@@ -82,6 +83,9 @@ static const struct gi_hf_row modern_classifier_rows[] = {
     BOTH("classifier", "cls.output"),
 };
 
+static const struct gi_hf_fixed modern_classifier_fixed[] = {{"classifier_activation", "gelu"},
+                                                             {NULL, NULL}};
+
 static void build_modern(struct gi_hf_build *b)
 {
     add_encoder(b);
@@ -90,11 +94,14 @@ static void build_modern(struct gi_hf_build *b)
     gi_hf_add_f32(b, "rope.freq_base_swa", gi_hf_window_base(b, 10000.0f));
     gi_hf_add_text(b, "rope.scaling.type", "none");
     gi_hf_add_u32(b, "attention.sliding_window", gi_hf_u32(b, "local_attention"));
-    gi_hf_add_u32(b, "attention.sliding_window_pattern",
-                  gi_hf_u32(b, "global_attn_every_n_layers"));
+    const uint32_t period = gi_hf_u32(b, "global_attn_every_n_layers");
+    if (!gi_hf_add_windows(b, period, period, true)) {
+        gi_hf_add_u32(b, "attention.sliding_window_pattern", period);
+    }
     gi_hf_add_text(b, "hidden_activation", gi_hf_text_or(b, "hidden_activation", "gelu"));
     GI_HF_ADD_ROWS(b, modern_rows);
     if (gi_hf_find(b, "classifier.weight")) {
+        gi_hf_check_fixed(b, modern_classifier_fixed);
         GI_HF_ADD_ROWS(b, modern_classifier_rows);
     } else { // the head that guesses masked words
         gi_hf_ignore(b, "head.");
@@ -107,8 +114,20 @@ static void build_modern(struct gi_hf_build *b)
     "{\"global_attn_every_n_layers\":3,\"local_attention\":128,"                                   \
     "\"max_position_embeddings\":8192,\"norm_eps\":1e-5}"
 
+static const struct gi_hf_fixed bert_fixed[] = {
+    {"hidden_act", "gelu|gelu_new|gelu_pytorch_tanh"},
+    {"position_embedding_type", "absolute"},
+    {"is_decoder", "false"},
+    {"add_cross_attention", "false"},
+    {NULL, NULL},
+};
+static const struct gi_hf_fixed modern_fixed[] = {
+    {"norm_bias", "false"}, {"mlp_bias", "false"},   GI_HF_NO_BIASES, GI_HF_WINDOWS,
+    GI_HF_PLAIN_ROPE,       GI_HF_PLAIN_WINDOW_ROPE, {NULL, NULL},
+};
+
 const struct gi_hf_family gi_hf_bert_families[] = {
-    {"bert", NULL, "bert", build_bert, BERT_DEFAULTS},
-    {"modernbert", NULL, "modern-bert", build_modern, MODERN_DEFAULTS},
-    {NULL, NULL, NULL, NULL, NULL},
+    {"bert", NULL, "bert", build_bert, BERT_DEFAULTS, bert_fixed},
+    {"modernbert", NULL, "modern-bert", build_modern, MODERN_DEFAULTS, modern_fixed},
+    {NULL, NULL, NULL, NULL, NULL, NULL},
 };

@@ -1,6 +1,7 @@
 // Gemma 2, 3 and 4, and EmbeddingGemma. The norms of Gemma 2 and 3 are stored as their distance
 // from 1.
 #include "hf/families/hf_families.h"
+#include "hf/families/hf_fixed.h"
 #include "hf/families/hf_layers.h"
 #include "hf/families/hf_rows.h"
 #include "hf/families/hf_sentence.h"
@@ -29,32 +30,54 @@ static void add_rows(struct gi_hf_build *b)
     GI_HF_ADD_ROWS(b, rows);
 }
 
-static void build_gemma2(struct gi_hf_build *b)
+// Fails unless scores are divided by the root of what the engine takes: of the size of heads, in
+// the model of n_layer layers of n_embd / n_head.
+static void check_scale(struct gi_hf_build *b, uint32_t n_layer)
 {
-    gi_hf_add_decoder(b);
-    gi_hf_add_f32(b, "attn_logit_softcapping", gi_hf_f32(b, "attn_logit_softcapping"));
-    gi_hf_add_f32(b, "final_logit_softcapping", gi_hf_f32(b, "final_logit_softcapping"));
-    gi_hf_add_u32(b, "attention.sliding_window", gi_hf_u32(b, "sliding_window"));
-    add_rows(b);
+    const uint32_t n_head = gi_hf_u32(b, "num_attention_heads"),
+                   n_embd = gi_hf_u32(b, "hidden_size");
+    const uint32_t dim = n_head > 0 && gi_hf_u32(b, "num_hidden_layers") == n_layer
+                             ? n_embd / n_head
+                             : gi_hf_head_dim(b);
+    const float scalar = gi_hf_f32_or(b, "query_pre_attn_scalar", 256);
+    if (scalar != (float)dim) {
+        gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
+                   "config.json: query_pre_attn_scalar is %g, only %u is supported for this model",
+                   (double)scalar, dim);
+    }
 }
 
-// The window in all layers but every sixth is the engine's own knowledge.
-static void check_window_layers(struct gi_hf_build *b)
+// A key that is null switches a cap off, which the engine does not.
+static void add_cap(struct gi_hf_build *b, const char *key)
 {
-    const uint32_t pattern =
-        gi_hf_u32_or(b, "sliding_window_pattern", gi_hf_u32_or(b, "_sliding_window_pattern", 6));
-    if (pattern != 6) {
+    if (cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(b->config, key))) {
         gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
-                   "config.json: sliding_window_pattern is %u, only 6 is supported", pattern);
+                   "config.json: %s is null, only a number is supported", key);
     }
+    gi_hf_add_f32(b, key, gi_hf_f32(b, key));
+}
+
+static void build_gemma2(struct gi_hf_build *b)
+{
+    enum { N_LAYER_27B = 46 };
+    check_scale(b, N_LAYER_27B);
+    gi_hf_add_decoder(b);
+    add_cap(b, "attn_logit_softcapping");
+    add_cap(b, "final_logit_softcapping");
+    gi_hf_add_u32(b, "attention.sliding_window", gi_hf_u32(b, "sliding_window"));
+    gi_hf_add_windows(b, 2, 2, false);
+    add_rows(b);
 }
 
 static void add_gemma3(struct gi_hf_build *b)
 {
+    enum { N_LAYER_27B = 62, PERIOD = 6 };
+    check_scale(b, N_LAYER_27B);
     gi_hf_add_decoder(b);
     gi_hf_add_u32(b, "attention.sliding_window", gi_hf_u32(b, "sliding_window"));
     gi_hf_add_f32(b, "rope.freq_base_swa", gi_hf_window_base(b, 10000.0f));
-    check_window_layers(b);
+    gi_hf_add_windows(b, gi_hf_u32_or(b, "sliding_window_pattern|_sliding_window_pattern", PERIOD),
+                      PERIOD, false);
     add_rows(b);
 }
 
@@ -153,11 +176,6 @@ static void build_gemma4(struct gi_hf_build *b)
         gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "config.json: the key layer_types is missing");
         return;
     }
-    if (gi_hf_bool_or(b, "enable_moe_block", false)) {
-        gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
-                   "a Gemma 4 with a mixture of experts is not supported");
-        return;
-    }
     const uint32_t n_shared = gi_hf_u32_or(b, "num_kv_shared_layers", 0);
     const float cap = gi_hf_f32_or(b, "final_logit_softcapping", 0.0f);
     gi_hf_add_sizes(b);
@@ -183,22 +201,52 @@ static void build_gemma4(struct gi_hf_build *b)
     "{\"attn_logit_softcapping\":50,\"final_logit_softcapping\":30,\"head_dim\":256,"              \
     "\"max_position_embeddings\":8192,\"num_attention_heads\":8,\"num_key_value_heads\":4,"        \
     "\"rms_norm_eps\":1e-6,\"sliding_window\":4096}"
-#define GEMMA3_DEFAULTS                                                                            \
-    "{\"head_dim\":256,\"max_position_embeddings\":131072,\"num_attention_heads\":8,"              \
+#define GEMMA3_KEYS                                                                                \
+    "\"head_dim\":256,\"max_position_embeddings\":131072,\"num_attention_heads\":8,"               \
     "\"num_key_value_heads\":4,\"rms_norm_eps\":1e-6,\"rope_theta\":1000000,"                      \
-    "\"sliding_window\":4096,\"vocab_size\":262208}"
+    "\"sliding_window\":4096,\"vocab_size\":262208"
+#define GEMMA3_DEFAULTS    "{" GEMMA3_KEYS "}"
+#define EMBEDDING_DEFAULTS "{" GEMMA3_KEYS ",\"use_bidirectional_attention\":false}"
 #define GEMMA4_DEFAULTS                                                                            \
     "{\"global_head_dim\":512,\"head_dim\":256,\"max_position_embeddings\":131072,"                \
     "\"num_attention_heads\":8,\"num_key_value_heads\":4,\"rms_norm_eps\":1e-6,"                   \
     "\"sliding_window\":512,\"vocab_size\":262144}"
 
+#define FIXED                                                                                      \
+    GI_HF_GELU_TANH, GI_HF_NO_BIASES, GI_HF_WINDOWS, GI_HF_PLAIN_WINDOW_ROPE,                      \
+    {                                                                                              \
+        "tie_word_embeddings", "true"                                                              \
+    }
+
+static const struct gi_hf_fixed gemma_fixed[] = {
+    FIXED, GI_HF_WHOLE_ROPE, {"use_bidirectional_attention", "false"}, {NULL, NULL}};
+static const struct gi_hf_fixed gemma3_fixed[] = {FIXED,
+                                                  GI_HF_WHOLE_ROPE,
+                                                  {"use_bidirectional_attention", "false"},
+                                                  {"attn_logit_softcapping", ""},
+                                                  {NULL, NULL}};
+static const struct gi_hf_fixed embedding_fixed[] = {FIXED,
+                                                     GI_HF_WHOLE_ROPE,
+                                                     {"use_bidirectional_attention", "true"},
+                                                     {"attn_logit_softcapping", ""},
+                                                     {"final_logit_softcapping", ""},
+                                                     {NULL, NULL}};
+static const struct gi_hf_fixed gemma4_fixed[] = {
+    FIXED,
+    {"use_bidirectional_attention", "vision"},
+    {"rope_parameters.full_attention.rope_type", "proportional"},
+    {"enable_moe_block", "false"},
+    {NULL, NULL},
+};
+
 const struct gi_hf_family gi_hf_gemma_families[] = {
-    {"gemma2", NULL, "gemma2", build_gemma2, GEMMA2_DEFAULTS},
-    {"gemma3_text", "Gemma3TextModel", "gemma-embedding", build_embedding, GEMMA3_DEFAULTS},
-    {"gemma3_text", NULL, "gemma3", build_gemma3, GEMMA3_DEFAULTS},
-    {"gemma3", NULL, "gemma3", build_gemma3, GEMMA3_DEFAULTS},
-    {"gemma4_text", NULL, "gemma4", build_gemma4, GEMMA4_DEFAULTS},
-    {"gemma4", NULL, "gemma4", build_gemma4, GEMMA4_DEFAULTS},
-    {"gemma4_unified", NULL, "gemma4", build_gemma4, GEMMA4_DEFAULTS},
-    {NULL, NULL, NULL, NULL, NULL},
+    {"gemma2", NULL, "gemma2", build_gemma2, GEMMA2_DEFAULTS, gemma_fixed},
+    {"gemma3_text", "Gemma3TextModel", "gemma-embedding", build_embedding, EMBEDDING_DEFAULTS,
+     embedding_fixed},
+    {"gemma3_text", NULL, "gemma3", build_gemma3, GEMMA3_DEFAULTS, gemma3_fixed},
+    {"gemma3", NULL, "gemma3", build_gemma3, GEMMA3_DEFAULTS, gemma3_fixed},
+    {"gemma4_text", NULL, "gemma4", build_gemma4, GEMMA4_DEFAULTS, gemma4_fixed},
+    {"gemma4", NULL, "gemma4", build_gemma4, GEMMA4_DEFAULTS, gemma4_fixed},
+    {"gemma4_unified", NULL, "gemma4", build_gemma4, GEMMA4_DEFAULTS, gemma4_fixed},
+    {NULL, NULL, NULL, NULL, NULL, NULL},
 };

@@ -1,5 +1,6 @@
 // gpt-oss: mixtures whose gate and up alternate, as MXFP4 blocks or, in copies, as plain numbers.
 #include "hf/families/hf_families.h"
+#include "hf/families/hf_fixed.h"
 #include "hf/families/hf_layers.h"
 #include "hf/families/hf_rows.h"
 
@@ -38,6 +39,7 @@ static void build(struct gi_hf_build *b)
     gi_hf_add_experts(b, "num_local_experts");
     gi_hf_add_u32(b, "expert_feed_forward_length", gi_hf_u32(b, "intermediate_size"));
     gi_hf_add_u32(b, "attention.sliding_window", gi_hf_u32(b, "sliding_window"));
+    gi_hf_add_windows(b, 2, 2, false);
     GI_HF_ADD_ROWS(b, rows);
     gi_hf_add_packed(b, packed_rows, sizeof(packed_rows) / sizeof(packed_rows[0]));
 }
@@ -46,7 +48,13 @@ static void build(struct gi_hf_build *b)
     "{\"head_dim\":64,\"max_position_embeddings\":131072,\"num_key_value_heads\":8,"               \
     "\"rms_norm_eps\":1e-5,\"rope_theta\":150000,\"sliding_window\":128}"
 
+static const struct gi_hf_fixed fixed[] = {
+    GI_HF_SILU,   GI_HF_WHOLE_ROPE,          GI_HF_WINDOWS,
+    GI_HF_BIASES, {"swiglu_alpha", "1.702"}, {"swiglu_limit", "7"},
+    {NULL, NULL},
+};
+
 const struct gi_hf_family gi_hf_gpt_oss_families[] = {
-    {"gpt_oss", NULL, "gpt-oss", build, DEFAULTS},
-    {NULL, NULL, NULL, NULL, NULL},
+    {"gpt_oss", NULL, "gpt-oss", build, DEFAULTS, fixed},
+    {NULL, NULL, NULL, NULL, NULL, NULL},
 };

@@ -1,6 +1,7 @@
 // Granite 3 and 4: Llama's tensors with scales; mixtures, whose gate and up are one tensor; hybrids
 // with Mamba-2.
 #include "hf/families/hf_families.h"
+#include "hf/families/hf_fixed.h"
 #include "hf/families/hf_layers.h"
 #include "hf/families/hf_rows.h"
 
@@ -37,6 +38,14 @@ static void add_scales(struct gi_hf_build *b)
     gi_hf_add_f32(b, "embedding_scale", gi_hf_f32(b, "embedding_multiplier"));
     gi_hf_add_f32(b, "residual_scale", gi_hf_f32(b, "residual_multiplier"));
     gi_hf_add_f32(b, "logit_scale", gi_hf_f32(b, "logits_scaling"));
+}
+
+#define ATTENTION "attention|full_attention"
+
+// Models of the hybrids' kind have rotations only where they say so.
+static bool has_rope(struct gi_hf_build *b)
+{
+    return strcmp(gi_hf_text_or(b, "position_embedding_type", ""), "rope") == 0;
 }
 
 static void build_dense(struct gi_hf_build *b)
@@ -88,24 +97,40 @@ static void add_mamba_rows(struct gi_hf_build *b, uint32_t n_group, uint32_t n_i
     gi_hf_add_folded(b, &norm_row, n_inner / (n_group > 0 ? n_group : 1));
 }
 
+// Fails if steps have limits, which the engine does not compute, or rotations are scaled.
+static void check_hybrid(struct gi_hf_build *b)
+{
+    static const struct gi_hf_fixed plain_rope[] = {GI_HF_PLAIN_ROPE, {NULL, NULL}};
+    const cJSON *limits = gi_hf_get(b, "time_step_limit");
+    const cJSON *least = cJSON_GetArrayItem(limits, 0), *most = cJSON_GetArrayItem(limits, 1);
+    if (limits && (!cJSON_IsNumber(least) || least->valuedouble != 0 || cJSON_IsNumber(most))) {
+        gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
+                   "config.json: time_step_limit is not 0 to infinity, which alone is supported");
+    }
+    if (has_rope(b)) {
+        gi_hf_check_fixed(b, plain_rope);
+    }
+}
+
 static void build_hybrid(struct gi_hf_build *b)
 {
     enum { CONTEXT = 1 << 20 }; // hybrids have no positions
     struct gi_hf_layers attention;
-    const bool has_list = gi_hf_read_layers(b, "attention", &attention);
+    const bool has_list = gi_hf_read_layers(b, ATTENTION, &attention);
     const uint32_t n_head = gi_hf_u32(b, "mamba_n_heads"), n_group = gi_hf_u32(b, "mamba_n_groups");
     const uint32_t n_inner = n_head * gi_hf_u32(b, "mamba_d_head");
     if (!has_list) {
         gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "config.json: the key layer_types is missing");
         return;
     }
+    check_hybrid(b);
     gi_hf_add_sizes(b);
     gi_hf_add_u32(b, "context_length", CONTEXT);
     gi_hf_add_layer_u32s(b, "attention.head_count_kv", &attention,
                          gi_hf_u32(b, "num_key_value_heads"), 0);
     gi_hf_add_u32(b, "rope.dimension_count", gi_hf_head_dim(b));
     gi_hf_add_f32(b, "rope.freq_base", gi_hf_rope_base(b, 10000.0f));
-    gi_hf_add_bool(b, "rope.scaling.finetuned", false);
+    gi_hf_add_bool(b, "rope.scaling.finetuned", has_rope(b));
     gi_hf_add_u32(b, "feed_forward_length", gi_hf_u32(b, "intermediate_size"));
     gi_hf_add_u32(b, "ssm.conv_kernel", gi_hf_u32(b, "mamba_d_conv"));
     gi_hf_add_u32(b, "ssm.state_size", gi_hf_u32(b, "mamba_d_state"));
@@ -125,10 +150,10 @@ static void build_hybrid(struct gi_hf_build *b)
 // Returns true for a model of this kind whose layers all have attention.
 static bool has_no_mamba(const struct gi_hf_build *b)
 {
-    const cJSON *list = gi_hf_get(b, "layer_types"), *item;
+    const cJSON *list = gi_hf_get(b, "layer_types|layers_block_type"), *item;
     cJSON_ArrayForEach(item, list)
     {
-        if (!cJSON_IsString(item) || strcmp(item->valuestring, "attention") != 0) {
+        if (!cJSON_IsString(item) || !gi_hf_is_word(item->valuestring, ATTENTION)) {
             return false;
         }
     }
@@ -145,11 +170,15 @@ static void build_granite4(struct gi_hf_build *b)
 {
     if (!has_no_mamba(b)) {
         build_hybrid(b);
-    } else if (has_no_experts(b)) {
-        b->arch = "granite";
+        return;
+    }
+    b->arch = has_no_experts(b) ? "granite" : "granitemoe";
+    if (!has_rope(b)) {
+        gi_hf_add_bool(b, "rope.scaling.finetuned", false);
+    }
+    if (has_no_experts(b)) {
         build_dense(b);
     } else {
-        b->arch = "granitemoe";
         build_experts(b);
     }
 }
@@ -159,10 +188,25 @@ static void build_granite4(struct gi_hf_build *b)
     "\"max_position_embeddings\":2048,\"residual_multiplier\":1,\"rms_norm_eps\":1e-6,"            \
     "\"rope_theta\":10000}"
 
+#define FIXED GI_HF_SILU, GI_HF_WHOLE_ROPE
+
+static const struct gi_hf_fixed fixed[] = {
+    FIXED, GI_HF_BIASES, {"mlp_bias", "false"}, {NULL, NULL}};
+static const struct gi_hf_fixed hybrid_fixed[] = {
+    FIXED,
+    GI_HF_NO_BIASES,
+    {"layer_types", ATTENTION "|mamba|linear_attention"},
+    {"position_embedding_type", "rope|nope"},
+    {"normalization_function", "rmsnorm"},
+    {"mamba_conv_bias", "true"},
+    {"mamba_proj_bias", "false"},
+    {NULL, NULL},
+};
+
 const struct gi_hf_family gi_hf_granite_families[] = {
-    {"granite", NULL, "granite", build_dense, DEFAULTS},
-    {"granitemoe", NULL, "granitemoe", build_experts, DEFAULTS},
-    {"granitemoeshared", NULL, "granitemoe", build_experts, DEFAULTS},
-    {"granitemoehybrid", NULL, "granitehybrid", build_granite4, DEFAULTS},
-    {NULL, NULL, NULL, NULL, NULL},
+    {"granite", NULL, "granite", build_dense, DEFAULTS, fixed},
+    {"granitemoe", NULL, "granitemoe", build_experts, DEFAULTS, fixed},
+    {"granitemoeshared", NULL, "granitemoe", build_experts, DEFAULTS, fixed},
+    {"granitemoehybrid", NULL, "granitehybrid", build_granite4, DEFAULTS, hybrid_fixed},
+    {NULL, NULL, NULL, NULL, NULL, NULL},
 };

@@ -12,11 +12,11 @@ uint32_t gi_hf_layer_count(struct gi_hf_build *b)
     return gi_hf_ok(b) ? n : 0;
 }
 
-bool gi_hf_read_layers(struct gi_hf_build *b, const char *kind, struct gi_hf_layers *layers)
+bool gi_hf_read_layers(struct gi_hf_build *b, const char *kinds, struct gi_hf_layers *layers)
 {
     memset(layers, 0, sizeof(*layers));
     layers->count = gi_hf_layer_count(b);
-    const cJSON *list = gi_hf_get(b, "layer_types");
+    const cJSON *list = gi_hf_get(b, "layer_types|layers_block_type");
     if (!list || !gi_hf_ok(b)) {
         return false;
     }
@@ -28,10 +28,37 @@ bool gi_hf_read_layers(struct gi_hf_build *b, const char *kind, struct gi_hf_lay
                        layers->count);
             return false;
         }
-        layers->is[i] = strcmp(item->valuestring, kind) == 0;
+        layers->is[i] = gi_hf_is_word(item->valuestring, kinds);
         item = item->next;
     }
     return true;
+}
+
+// Returns true for a layer with a window.
+static bool is_windowed(uint32_t layer, uint32_t period, bool is_first)
+{
+    return period > 0 && (layer + !is_first) % period != 0;
+}
+
+bool gi_hf_add_windows(struct gi_hf_build *b, uint32_t period, uint32_t usual_period, bool is_first)
+{
+    struct gi_hf_layers windowed;
+    const bool has_list = gi_hf_read_layers(b, "sliding_attention", &windowed);
+    bool is_usual = true;
+    for (uint32_t i = 0; i < windowed.count; i++) {
+        windowed.is[i] = has_list ? windowed.is[i] : is_windowed(i, period, is_first);
+        is_usual = is_usual && windowed.is[i] == is_windowed(i, usual_period, is_first);
+    }
+    if (!is_usual) {
+        gi_hf_add_bools(b, "attention.sliding_window_pattern", windowed.is, windowed.count);
+    }
+    return !is_usual;
+}
+
+void gi_hf_limit_context(struct gi_hf_build *b)
+{
+    b->n_window =
+        gi_hf_bool_or(b, "use_sliding_window", true) ? gi_hf_u32_or(b, "sliding_window", 0) : 0;
 }
 
 void gi_hf_add_layer_u32s(struct gi_hf_build *b, const char *key, const struct gi_hf_layers *layers,

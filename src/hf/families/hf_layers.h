@@ -13,9 +13,18 @@ struct gi_hf_layers {
 
 // Returns num_hidden_layers. Fails with BAD_FILE if that is not 1 to GI_HF_MAX_LAYERS.
 uint32_t gi_hf_layer_count(struct gi_hf_build *b);
-// Finds the layers of a kind in layer_types. Returns false without it and after a failure. Fails
-// with BAD_FILE if it is not a list of num_hidden_layers texts.
-bool gi_hf_read_layers(struct gi_hf_build *b, const char *kind, struct gi_hf_layers *layers);
+// Finds the layers of kinds, words separated by '|', in layer_types. Returns false without it and
+// after a failure. Fails with BAD_FILE if it is not a list of num_hidden_layers texts.
+bool gi_hf_read_layers(struct gi_hf_build *b, const char *kinds, struct gi_hf_layers *layers);
+// Adds attention.sliding_window_pattern unless the layers with a window, of layer_types or else
+// where each period has one without, are those of the engine: all but the last of usual_period
+// layers, or the first of them. Returns true if it is added. is_first: the layer without one is the
+// first of its period.
+bool gi_hf_add_windows(struct gi_hf_build *b, uint32_t period, uint32_t usual_period,
+                       bool is_first);
+// Sets n_window to sliding_window unless use_sliding_window is false, for a family whose layers
+// have windows that the engine does not compute.
+void gi_hf_limit_context(struct gi_hf_build *b);
 // Adds a pair: value for layers that are, other for layers that are not.
 void gi_hf_add_layer_u32s(struct gi_hf_build *b, const char *key, const struct gi_hf_layers *layers,
                           uint32_t value, uint32_t other);

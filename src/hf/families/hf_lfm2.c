@@ -1,5 +1,6 @@
 // LFM2: short convolutions in place of attention in most layers, with and without experts.
 #include "hf/families/hf_families.h"
+#include "hf/families/hf_fixed.h"
 #include "hf/families/hf_layers.h"
 #include "hf/families/hf_rows.h"
 
@@ -110,10 +111,24 @@ static void build_experts(struct gi_hf_build *b)
 
 #define DEFAULTS                                                                                   \
     "{\"block_ffn_dim_multiplier\":1,\"block_multiple_of\":256,\"conv_L_cache\":3,"                \
-    "\"max_position_embeddings\":128000,\"norm_eps\":1e-5,\"num_key_value_heads\":8}"
+    "\"max_position_embeddings\":128000,\"norm_eps\":1e-5,\"num_key_value_heads\":8,"              \
+    "\"tie_word_embeddings\":true}"
+
+static const struct gi_hf_fixed fixed[] = {
+    GI_HF_PLAIN_ROPE,
+    GI_HF_WHOLE_ROPE,
+    {"conv_bias", "false"},
+    {"layer_types", "full_attention|conv|short_conv"},
+    {"use_pos_enc", "true"},
+    {"block_use_swiglu", "true"},
+    {"norm_topk_prob", "true"},
+    {"routed_scaling_factor", "1"},
+    {"use_expert_bias", "true"},
+    {NULL, NULL},
+};
 
 const struct gi_hf_family gi_hf_lfm2_families[] = {
-    {"lfm2", NULL, "lfm2", build_dense, DEFAULTS},
-    {"lfm2_moe", NULL, "lfm2moe", build_experts, DEFAULTS},
-    {NULL, NULL, NULL, NULL, NULL},
+    {"lfm2", NULL, "lfm2", build_dense, DEFAULTS, fixed},
+    {"lfm2_moe", NULL, "lfm2moe", build_experts, DEFAULTS, fixed},
+    {NULL, NULL, NULL, NULL, NULL, NULL},
 };

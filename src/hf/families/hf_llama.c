@@ -2,6 +2,7 @@
 // blocks and matrices of their own for q, k, v, gate and up.
 //   transformers, models/llama, models/mistral, models/mixtral, models/qwen2, models/qwen3
 #include "hf/families/hf_families.h"
+#include "hf/families/hf_fixed.h"
 #include "hf/families/hf_layers.h"
 #include "hf/families/hf_rows.h"
 
@@ -54,33 +55,28 @@ static const struct gi_hf_row qwen_rows[] = {
     EXPERT_ROWS,
 };
 
-// Fails unless gates have the activation that the engine computes for these families.
-static void check_activation(struct gi_hf_build *b)
-{
-    const char *name = gi_hf_text_or(b, "hidden_act", "silu");
-    if (strcmp(name, "silu") != 0 && strcmp(name, "swish") != 0) {
-        gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
-                   "config.json: hidden_act is \"%.40s\", only silu is supported", name);
-    }
-}
-
 static void build_llama(struct gi_hf_build *b)
 {
-    check_activation(b);
     gi_hf_add_decoder(b);
     GI_HF_ADD_ROWS(b, llama_rows);
 }
 
+static void build_mistral(struct gi_hf_build *b)
+{
+    gi_hf_limit_context(b);
+    build_llama(b);
+}
+
 static void build_mixtral(struct gi_hf_build *b)
 {
-    build_llama(b);
+    build_mistral(b);
     gi_hf_add_experts(b, "num_local_experts");
     GI_HF_ADD_ROWS(b, mixtral_rows);
 }
 
 static void build_qwen(struct gi_hf_build *b)
 {
-    check_activation(b);
+    gi_hf_limit_context(b);
     gi_hf_add_decoder(b);
     GI_HF_ADD_ROWS(b, qwen_rows);
 }
@@ -99,18 +95,24 @@ static void build_qwen_moe(struct gi_hf_build *b)
 // Every fourth layer of SmolLM 3 has no rotations, which the engine knows.
 static void build_smollm3(struct gi_hf_build *b)
 {
-    const uint32_t interval = gi_hf_u32_or(b, "no_rope_layer_interval", 4);
-    if (interval != 4) {
-        gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
-                   "config.json: no_rope_layer_interval is %u, only 4 is supported", interval);
+    const cJSON *list = gi_hf_get(b, "no_rope_layers"), *item;
+    uint32_t layer = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        layer++;
+        if (!cJSON_IsNumber(item) || (item->valuedouble != 0) != (layer % 4 != 0)) {
+            gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
+                       "config.json: no_rope_layers is not 0 in every fourth layer and 1 in all "
+                       "others, which alone is supported");
+        }
     }
-    build_llama(b);
+    build_mistral(b);
 }
 
 // Mistral 3 is Mistral in a model with vision, or Ministral 3, whose contexts are stretched.
 static void build_mistral3(struct gi_hf_build *b)
 {
-    build_llama(b);
+    build_mistral(b);
     if (gi_hf_get(b, "rope_parameters.llama_4_scaling_beta")) {
         gi_hf_add_f32(b, "rope.scaling.yarn_log_multiplier",
                       gi_hf_f32(b, "rope_parameters.mscale_all_dim"));
@@ -124,23 +126,49 @@ static void build_mistral3(struct gi_hf_build *b)
 #define MIXTRAL_DEFAULTS                                                                           \
     "{\"max_position_embeddings\":131072,\"num_experts_per_tok\":2,\"num_key_value_heads\":8,"     \
     "\"num_local_experts\":8,\"rms_norm_eps\":1e-5,\"rope_theta\":1000000}"
-#define QWEN_DEFAULTS "{\"max_position_embeddings\":32768}"
+#define QWEN_DEFAULTS "{\"max_position_embeddings\":32768,\"use_sliding_window\":false}"
+#define QWEN_EXPERT_DEFAULTS                                                                       \
+    "{\"max_position_embeddings\":32768,\"norm_topk_prob\":false,\"use_sliding_window\":false}"
 #define SMOLLM3_DEFAULTS                                                                           \
-    "{\"max_position_embeddings\":32768,\"num_key_value_heads\":4,\"rope_theta\":2000000}"
+    "{\"max_position_embeddings\":32768,\"num_key_value_heads\":4,\"rope_theta\":2000000,"         \
+    "\"tie_word_embeddings\":true,\"use_sliding_window\":false}"
 #define MINISTRAL3_DEFAULTS                                                                        \
     "{\"max_position_embeddings\":262144,\"num_key_value_heads\":8,\"rms_norm_eps\":1e-5,"         \
     "\"rope_theta\":1000000}"
 
+#define FIXED GI_HF_SILU, GI_HF_WHOLE_ROPE, GI_HF_WINDOWS
+#define EXPERTS_EVERYWHERE                                                                         \
+    {"decoder_sparse_step", "1"}, {"mlp_only_layers", ""},                                         \
+    {                                                                                              \
+        "qkv_bias", "true"                                                                         \
+    }
+
+static const struct gi_hf_fixed llama_fixed[] = {
+    FIXED, GI_HF_BIASES, {"mlp_bias", "layers.0.mlp.up_proj.bias"}, {NULL, NULL}};
+static const struct gi_hf_fixed mistral_fixed[] = {FIXED, {NULL, NULL}};
+static const struct gi_hf_fixed qwen3_fixed[] = {FIXED, GI_HF_BIASES, {NULL, NULL}};
+static const struct gi_hf_fixed mistral3_fixed[] = {
+    FIXED, {"rope_parameters.mscale", "1"}, {NULL, NULL}};
+static const struct gi_hf_fixed qwen2_moe_fixed[] = {
+    FIXED, EXPERTS_EVERYWHERE, {"norm_topk_prob", "false"}, {NULL, NULL}};
+static const struct gi_hf_fixed qwen3_moe_fixed[] = {
+    FIXED, GI_HF_BIASES, EXPERTS_EVERYWHERE, {"norm_topk_prob", "true"}, {NULL, NULL}};
+static const struct gi_hf_fixed smollm3_fixed[] = {FIXED,
+                                                   GI_HF_BIASES,
+                                                   {"mlp_bias", "layers.0.mlp.up_proj.bias"},
+                                                   {"no_rope_layer_interval", "4"},
+                                                   {NULL, NULL}};
+
 const struct gi_hf_family gi_hf_llama_families[] = {
-    {"llama", NULL, "llama", build_llama, LLAMA_DEFAULTS},
-    {"mistral", NULL, "llama", build_llama, MISTRAL_DEFAULTS},
-    {"mixtral", NULL, "llama", build_mixtral, MIXTRAL_DEFAULTS},
-    {"qwen2", NULL, "qwen2", build_qwen, QWEN_DEFAULTS},
-    {"qwen2_moe", NULL, "qwen2moe", build_qwen_moe, QWEN_DEFAULTS},
-    {"qwen3", NULL, "qwen3", build_qwen, QWEN_DEFAULTS},
-    {"qwen3_moe", NULL, "qwen3moe", build_qwen_moe, QWEN_DEFAULTS},
-    {"smollm3", NULL, "smollm3", build_smollm3, SMOLLM3_DEFAULTS},
-    {"mistral3", NULL, "mistral3", build_mistral3, MINISTRAL3_DEFAULTS},
-    {"ministral3", NULL, "mistral3", build_mistral3, MINISTRAL3_DEFAULTS},
-    {NULL, NULL, NULL, NULL, NULL},
+    {"llama", NULL, "llama", build_llama, LLAMA_DEFAULTS, llama_fixed},
+    {"mistral", NULL, "llama", build_mistral, MISTRAL_DEFAULTS, mistral_fixed},
+    {"mixtral", NULL, "llama", build_mixtral, MIXTRAL_DEFAULTS, mistral_fixed},
+    {"qwen2", NULL, "qwen2", build_qwen, QWEN_DEFAULTS, mistral_fixed},
+    {"qwen2_moe", NULL, "qwen2moe", build_qwen_moe, QWEN_EXPERT_DEFAULTS, qwen2_moe_fixed},
+    {"qwen3", NULL, "qwen3", build_qwen, QWEN_DEFAULTS, qwen3_fixed},
+    {"qwen3_moe", NULL, "qwen3moe", build_qwen_moe, QWEN_EXPERT_DEFAULTS, qwen3_moe_fixed},
+    {"smollm3", NULL, "smollm3", build_smollm3, SMOLLM3_DEFAULTS, smollm3_fixed},
+    {"mistral3", NULL, "mistral3", build_mistral3, MINISTRAL3_DEFAULTS, mistral3_fixed},
+    {"ministral3", NULL, "mistral3", build_mistral3, MINISTRAL3_DEFAULTS, mistral3_fixed},
+    {NULL, NULL, NULL, NULL, NULL, NULL},
 };

@@ -1,5 +1,6 @@
 // OLMo 2 and 3: norms after the blocks, and of all of q and k.
 #include "hf/families/hf_families.h"
+#include "hf/families/hf_fixed.h"
 #include "hf/families/hf_layers.h"
 #include "hf/families/hf_rows.h"
 
@@ -35,8 +36,11 @@ static void build_olmo3(struct gi_hf_build *b)
 
 #define DEFAULTS "{\"max_position_embeddings\":2048,\"rms_norm_eps\":1e-5,\"sliding_window\":4096}"
 
+static const struct gi_hf_fixed fixed[] = {GI_HF_SILU,    GI_HF_NO_BIASES,         GI_HF_WHOLE_ROPE,
+                                           GI_HF_WINDOWS, GI_HF_PLAIN_WINDOW_ROPE, {NULL, NULL}};
+
 const struct gi_hf_family gi_hf_olmo2_families[] = {
-    {"olmo2", NULL, "olmo2", build_olmo2, DEFAULTS},
-    {"olmo3", NULL, "olmo2", build_olmo3, DEFAULTS},
-    {NULL, NULL, NULL, NULL, NULL},
+    {"olmo2", NULL, "olmo2", build_olmo2, DEFAULTS, fixed},
+    {"olmo3", NULL, "olmo2", build_olmo3, DEFAULTS, fixed},
+    {NULL, NULL, NULL, NULL, NULL, NULL},
 };

@@ -1,5 +1,6 @@
 // Phi 3 and 4: q, k and v are one tensor, gate and up another; contexts stretched by longrope.
 #include "hf/families/hf_families.h"
+#include "hf/families/hf_fixed.h"
 #include "hf/families/hf_layers.h"
 #include "hf/families/hf_rows.h"
 
@@ -45,13 +46,6 @@ static void add_factors(struct gi_hf_build *b, const char *key, const char *name
 static void add_longrope(struct gi_hf_build *b, uint32_t n_ctx, uint32_t n_orig, uint32_t n_rot)
 {
     const float scale = (float)n_ctx / (float)n_orig;
-    const char *type = gi_hf_text_or(b, ROPE("rope_type") "|" ROPE("type"), "");
-    if (strcmp(type, "longrope") != 0 && strcmp(type, "su") != 0) {
-        gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
-                   "config.json: RoPE scaling \"%s\" of Phi 3 is not supported, only longrope",
-                   type);
-        return;
-    }
     gi_hf_add_f32(b, "rope.scaling.attn_factor",
                   scale > 1.0f ? sqrtf(1.0f + logf(scale) / logf((float)n_orig)) : 1.0f);
     add_factors(b, ROPE("long_factor"), "rope_factors_long.weight", n_rot / 2);
@@ -62,6 +56,7 @@ static void build(struct gi_hf_build *b)
 {
     const uint32_t n_head = gi_hf_u32(b, "num_attention_heads");
     const uint32_t n_ctx = gi_hf_u32(b, "max_position_embeddings");
+    const char *type = gi_hf_text_or(b, ROPE("rope_type") "|" ROPE("type"), "default");
     const uint32_t n_orig = gi_hf_u32(b, ROPE(N_ORIGINAL) "|" N_ORIGINAL);
     // of all heads together
     const uint32_t n_rotated =
@@ -76,15 +71,22 @@ static void build(struct gi_hf_build *b)
     }
     const uint32_t n_rot = n_rotated / n_head;
     gi_hf_add_sizes(b);
-    gi_hf_add_u32(b, "context_length", gi_hf_u32(b, "max_position_embeddings"));
+    gi_hf_limit_context(b);
+    gi_hf_add_u32(b, "context_length", gi_hf_context(b));
     gi_hf_add_u32(b, "feed_forward_length", gi_hf_u32(b, "intermediate_size"));
     gi_hf_add_u32(b, "attention.head_count_kv", gi_hf_u32_or(b, "num_key_value_heads", n_head));
     gi_hf_add_f32(b, "rope.freq_base", gi_hf_rope_base(b, 10000.0f));
     gi_hf_add_u32(b, "rope.dimension_count", n_rot);
     gi_hf_add_u32(b, "rope.scaling.original_context_length", n_orig);
     gi_hf_add_u32(b, "attention.sliding_window", gi_hf_u32_or(b, "sliding_window", 0));
-    if (gi_hf_get(b, ROPE("long_factor"))) {
+    if (gi_hf_is_word(type, "longrope|su")) {
         add_longrope(b, n_ctx, n_orig, n_rot);
+    } else if (strcmp(type, "default") != 0) {
+        gi_hf_fail(
+            b, GLINFER_STATUS_UNSUPPORTED,
+            "config.json: RoPE scaling \"%.40s\" of Phi 3 is not supported, only default and "
+            "longrope",
+            type);
     }
     GI_HF_ADD_ROWS(b, rows);
 }
@@ -93,5 +95,7 @@ static void build(struct gi_hf_build *b)
     "{\"max_position_embeddings\":4096,\"original_max_position_embeddings\":4096,"                 \
     "\"rms_norm_eps\":1e-5}"
 
-const struct gi_hf_family gi_hf_phi3_families[] = {{"phi3", NULL, "phi3", build, DEFAULTS},
-                                                   {NULL, NULL, NULL, NULL, NULL}};
+static const struct gi_hf_fixed fixed[] = {GI_HF_SILU, {NULL, NULL}};
+
+const struct gi_hf_family gi_hf_phi3_families[] = {{"phi3", NULL, "phi3", build, DEFAULTS, fixed},
+                                                   {NULL, NULL, NULL, NULL, NULL, NULL}};

@@ -1,6 +1,7 @@
 // Qwen 3.5, dense and with experts: norms are stored as their distance from 1, but not by MLX;
 // heads of v that share a key lie side by side, where GGUF has the first heads of all keys first.
 #include "hf/families/hf_families.h"
+#include "hf/families/hf_fixed.h"
 #include "hf/families/hf_layers.h"
 #include "hf/families/hf_rows.h"
 
@@ -214,10 +215,20 @@ static void build_experts(struct gi_hf_build *b)
     "{" SIZES ",\"moe_intermediate_size\":512,\"num_key_value_heads\":2,"                          \
     "\"shared_expert_intermediate_size\":512}"
 
+static const struct gi_hf_fixed fixed[] = {
+    GI_HF_SILU,
+    GI_HF_NO_BIASES,
+    GI_HF_PLAIN_ROPE,
+    {"layer_types", "full_attention|linear_attention"},
+    {"attn_output_gate", "true"},
+    {"norm_topk_prob", "true"},
+    {NULL, NULL},
+};
+
 const struct gi_hf_family gi_hf_qwen35_families[] = {
-    {"qwen3_5", NULL, "qwen35", build_dense, DEFAULTS},
-    {"qwen3_5_text", NULL, "qwen35", build_dense, DEFAULTS},
-    {"qwen3_5_moe", NULL, "qwen35moe", build_experts, EXPERT_DEFAULTS},
-    {"qwen3_5_moe_text", NULL, "qwen35moe", build_experts, EXPERT_DEFAULTS},
-    {NULL, NULL, NULL, NULL, NULL},
+    {"qwen3_5", NULL, "qwen35", build_dense, DEFAULTS, fixed},
+    {"qwen3_5_text", NULL, "qwen35", build_dense, DEFAULTS, fixed},
+    {"qwen3_5_moe", NULL, "qwen35moe", build_experts, EXPERT_DEFAULTS, fixed},
+    {"qwen3_5_moe_text", NULL, "qwen35moe", build_experts, EXPERT_DEFAULTS, fixed},
+    {NULL, NULL, NULL, NULL, NULL, NULL},
 };

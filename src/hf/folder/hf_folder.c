@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "hf/families/hf_families.h"
+#include "hf/families/hf_fixed.h"
 #include "hf/folder/hf_contents.h"
 #include "hf/folder/hf_generation.h"
 #include "hf/hf_source.h"
@@ -100,7 +101,8 @@ static void add_general(struct gi_hf_build *b, uint32_t file_type)
 // Marks an output matrix as not needed where the embedding stands for it.
 static void check_tied(struct gi_hf_build *b)
 {
-    if (gi_hf_bool_or(b, "tie_word_embeddings", false) && gi_hf_find(b, "embed_tokens.weight")) {
+    if (gi_hf_bool_or(b, "tie_embedding|tie_word_embeddings", false) &&
+        gi_hf_find(b, "embed_tokens.weight")) {
         gi_hf_ignore(b, "lm_head.");
     }
 }
@@ -121,6 +123,7 @@ static void fill_head(struct gi_hf_build *b, const struct gi_hf_family *family, 
 {
     check_packing(b);
     gi_hf_mlx_find(b);
+    gi_hf_check_fixed(b, family->fixed);
     if (gi_hf_ok(b)) {
         family->build(b);
     }

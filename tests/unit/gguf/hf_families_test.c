@@ -7,6 +7,7 @@
 #include "quant/quant.h"
 #include "tests/data/test_data.h"
 #include "tests/unit/failing_alloc.h"
+#include "tests/unit/gguf/hf_edited.h"
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wrap.h"
 
@@ -259,27 +260,6 @@ TEST(reading_in_pieces_gives_the_bytes_of_one_read)
 
 //-- what is refused -------------------------------------------------------------------------------
 
-// Opens a folder of tests/data whose config.json has a text in place of another.
-static struct gi_gguf *open_edited(const char *name, const char *text, const char *other,
-                                   struct glinfer_error *err)
-{
-    char file[128], path[300];
-    size_t size;
-    snprintf(file, sizeof(file), "data/folders/%s/config.json", name);
-    char *config = read_file(test_data(file), &size), *place = strstr(config, text);
-    assert_non_null(place);
-    FILE *out = fopen(temp_path("config.json"), "wb");
-    assert_non_null(out);
-    fprintf(out, "%.*s%s%s", (int)(place - config), config, other, place + strlen(text));
-    fclose(out);
-    free(config);
-    snprintf(file, sizeof(file), "data/folders/%s/model.safetensors", name);
-    snprintf(path, sizeof(path), "%s", test_data(file));
-    remove(temp_path("model.safetensors"));
-    assert_int_equal(symlink(path, temp_path("model.safetensors")), 0);
-    return gi_hf_open(temp_folder, NULL, err);
-}
-
 TEST(wrong_keys_of_families_are_named)
 {
     static const struct {
@@ -289,13 +269,13 @@ TEST(wrong_keys_of_families_are_named)
     } cases[] = {
         {"gemma3", "\"gemma3_text\"", "\"gemma9\"", GLINFER_STATUS_UNSUPPORTED,
          "model_type \"gemma9\" (Gemma3ForCausalLM), is not supported; supported are llama"},
-        {"gemma3", "sliding_window_pattern\":6", "sliding_window_pattern\":2",
-         GLINFER_STATUS_UNSUPPORTED, "sliding_window_pattern is 2, only 6"},
         {"gemma3", "\"num_hidden_layers\"", "\"layers\"", GLINFER_STATUS_BAD_FILE,
          "the key num_hidden_layers is missing"},
         {"gemma4_dense", "\"layer_types\"", "\"layers\"", GLINFER_STATUS_BAD_FILE,
          "the key layer_types is missing"},
-        {"gemma4_dense", "\"full_attention\"]", "7]", GLINFER_STATUS_BAD_FILE,
+        {"gemma4_dense", "\"full_attention\"]", "7]", GLINFER_STATUS_UNSUPPORTED,
+         "layer_types has 7, only full_attention or sliding_attention is supported"},
+        {"gemma4_dense", ",\"full_attention\"]", "]", GLINFER_STATUS_BAD_FILE,
          "the key layer_types is invalid, expected a list of 2 texts"},
         {"gemma4_dense", "\"num_hidden_layers\":2", "\"num_hidden_layers\":700",
          GLINFER_STATUS_BAD_FILE, "num_hidden_layers is 700, expected 1 to 512"},
@@ -305,9 +285,9 @@ TEST(wrong_keys_of_families_are_named)
         {"phi3", "original_max_position_embeddings\":128", "original_max_position_embeddings\":0",
          GLINFER_STATUS_BAD_FILE, "an original context of 0"},
         {"llama", "\"head_dim\":16", "\"head_dim\":16,\"partial_rotary_factor\":1e30",
-         GLINFER_STATUS_BAD_FILE, "partial_rotary_factor is 1e+30 of 16, expected 0 to 1"},
+         GLINFER_STATUS_UNSUPPORTED, "partial_rotary_factor is 1e+30, only 1 is supported"},
         {"llama", "\"head_dim\":16", "\"head_dim\":4294967295", GLINFER_STATUS_BAD_FILE,
-         "partial_rotary_factor is 1 of 4294967295"},
+         "heads of 4294967295 elements, at most 65536"},
         {"phi3", "\"partial_rotary_factor\":0.75", "\"partial_rotary_factor\":-1",
          GLINFER_STATUS_BAD_FILE, "partial_rotary_factor is -1 of 64"},
         {"lfm2", "\"block_multiple_of\":16", "\"block_multiple_of\":0", GLINFER_STATUS_BAD_FILE,
@@ -317,8 +297,8 @@ TEST(wrong_keys_of_families_are_named)
         {"qwen35", "\"linear_value_head_dim\":16", "\"linear_value_head_dim\":24",
          GLINFER_STATUS_BAD_FILE, "does not have the 160 rows"},
         {"qwen35", "[2,1,1]", "[2,1,1,0,0]", GLINFER_STATUS_BAD_FILE, "mrope_section is invalid"},
-        {"smollm3", "no_rope_layer_interval\":4", "no_rope_layer_interval\":3",
-         GLINFER_STATUS_UNSUPPORTED, "no_rope_layer_interval is 3"},
+        {"qwen35", "\"partial_rotary_factor\":0.25", "\"partial_rotary_factor\":1e30",
+         GLINFER_STATUS_BAD_FILE, "partial_rotary_factor is 1e+30 of 32, expected 0 to 1"},
         {"granitehybrid", "\"mamba_n_groups\":1", "\"mamba_n_groups\":3", GLINFER_STATUS_BAD_FILE,
          "expected rows of 21"},
         {"gpt_oss", "\"head_dim\":16", "\"head_dim\":\"16\"", GLINFER_STATUS_BAD_FILE,

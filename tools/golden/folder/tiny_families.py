@@ -120,7 +120,7 @@ FAMILIES = {
         **family("AutoModelForImageTextToText", "Gemma3ForConditionalGeneration", "gemma3",
                  drop=[key for key in BASE if key != "torch_dtype"], eos_token_id=[1, TURN_END], mm_tokens_per_image=4,
                  text_config={"model_type": "gemma3_text", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
-                              "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16, "vocab_size": N_TOKENS,
+                              "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16, "query_pre_attn_scalar": 16, "vocab_size": N_TOKENS,
                               "max_position_embeddings": 4096, "sliding_window": 16,
                               "rope_scaling": {"factor": 8.0, "rope_type": "linear"}},
                  vision_config=VISION),
