@@ -406,6 +406,14 @@ struct glinfer_model_info {
     int32_t repeat_last_n; // -1: the context
     uint64_t checkpoint;   // bytes on the GPU of a checkpoint of a session; 0: no recurrent layers
     char template_fault[512]; // why the file's own chat template cannot be run; empty: it can
+    // A LoRA adapter is a GGUF file or a folder of PEFT: is_supported is false, sizes of a model
+    // are 0, and architecture, which folders do not name, is that of its base model.
+    bool is_adapter;
+    uint32_t adapter_min_rank, adapter_max_rank; // of its pairs of matrices
+    uint32_t n_adapted;                          // matrices of the base model that it changes
+    float adapter_alpha;  // products count alpha / rank; with PEFT's use_rslora alpha is that of
+                          // adapter_config.json times the root of r; 0: they count as they are
+    char base_model[128]; // name of the base model, may be empty
 };
 
 // Reads the metadata of a model file and fills *info. A valid file that cannot be run is not a

@@ -3,6 +3,7 @@
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_session.h"
 #include "cli/embed/cli_embedding.h"
+#include "cli/tools/cli_adapter.h"
 
 #include <glob.h>
 #include <inttypes.h>
@@ -425,15 +426,12 @@ static bool print_model_json(const struct cli_session_flags *asked,
                  INFO(file_size), INFO(weight_size), INFO(n_params), INFO(n_layer), INFO(n_embd),
                  INFO(n_ff), INFO(n_head), INFO(n_kv_head), INFO(head_dim), INFO(n_vocab),
                  INFO(n_ctx_train), INFO_AS("encoder", is_encoder), INFO(n_embedding),
-                 INFO(file_type));
+                 INFO(file_type), INFO(template_fault));
     if (info->is_speech) {
         CLI_JSON_ADD(object, info, INFO(n_encoder_layer), INFO(n_encoder_ctx), INFO(n_mel),
                      INFO(n_language));
     }
     cJSON_AddStringToObject(object, "pooling", cli_poolings[info->pooling]);
-    if (info->template_fault[0]) {
-        CLI_JSON_ADD(object, info, INFO(template_fault));
-    }
     if (!info->is_supported) {
         cJSON_AddStringToObject(object, "refusal", info->refusal);
         return cli_json_print(object);
@@ -464,6 +462,9 @@ static bool show_model(const struct settings *settings)
     params.n_sessions = (uint32_t)settings->n_sessions;
     if (!glinfer_model_inspect(&params, &info, &err)) {
         return cli_fail_error(&err);
+    }
+    if (info.is_adapter) {
+        return cli_adapter_print(asked->model, &info, settings->is_json);
     }
     if (info.is_supported && info.n_ctx > info.n_ctx_train) {
         cli_warn("a context of %u is more than the %u that the model was trained with", info.n_ctx,

@@ -4,12 +4,14 @@
 #include "base/round.h"
 #include "engine/model/model_info.h"
 #include "engine/model/model_vectors.h"
+#include "engine/model/plan/file_kind.h"
 #include "engine/model/plan/spare_tensors.h"
 #include "engine/model/plan/towers.h"
 #include "engine/model/vocab.h"
 #include "gpu/memory/large_pages.h"
 #include "gpu/memory/unbind.h"
 #include "grammar/grammar_vocab.h"
+#include "hf/folder/hf_adapter.h"
 #include "hf/folder/hf_folder.h"
 
 #include <stdio.h>
@@ -115,14 +117,39 @@ static bool inspect_support(struct glinfer_model_info *info, struct gi_gguf *ggu
     return true;
 }
 
+// Fills what a LoRA adapter tells of itself, and closes its file.
+static bool inspect_adapter(struct glinfer_model_info *info, struct gi_gguf *gguf,
+                            struct glinfer_error *err)
+{
+    struct gi_adapter adapter;
+    struct glinfer_error reason;
+    const bool ok =
+        gi_adapter_take(&adapter, gguf, err) && gi_model_info_file(info, gguf, NULL, err);
+    if (ok && !gi_check_is_model(gguf, &reason)) {
+        snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
+    }
+    info->is_adapter = true;
+    info->adapter_alpha = adapter.alpha;
+    info->n_adapted = (uint32_t)adapter.n_pairs;
+    info->adapter_max_rank = info->adapter_min_rank = adapter.rank;
+    for (size_t i = 0; ok && i < adapter.n_pairs; i++) {
+        info->adapter_min_rank =
+            gi_min_u32(info->adapter_min_rank, (uint32_t)adapter.pairs[i].b->dims[0]);
+    }
+    gi_adapter_close(&adapter);
+    return ok;
+}
+
 bool gi_model_inspect(const struct glinfer_source *source,
                       const struct glinfer_model_params *params, struct glinfer_model_info *info,
                       struct glinfer_error *err)
 {
     struct glinfer_error tokenizer_err = {0};
-    struct gi_gguf *gguf = gi_hf_open_source(source, err);
-    if (!gguf) {
-        return false;
+    const bool is_adapter = source->kind == GLINFER_SOURCE_PATH && gi_hf_is_adapter(source->path);
+    struct gi_gguf *gguf =
+        is_adapter ? gi_hf_open_adapter(source->path, NULL, err) : gi_hf_open_source(source, err);
+    if (!gguf || gi_gguf_has(gguf, "adapter.type")) {
+        return gguf && inspect_adapter(info, gguf, err);
     }
     const bool is_speech = gi_towers_find(gguf);
     struct gi_tokenizer *tokenizer =

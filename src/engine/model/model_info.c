@@ -180,7 +180,7 @@ static void copy_template(struct glinfer_model_info *info, const struct gi_gguf 
 bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *gguf,
                         const struct gi_tokenizer *tokenizer, struct glinfer_error *err)
 {
-    struct gi_gguf_string architecture, name, model;
+    struct gi_gguf_string architecture, name, model, base = {0};
     if (!gi_gguf_get_string(gguf, "general.architecture", &architecture, err) ||
         !gi_gguf_get_string(gguf, "general.name", &name, err) ||
         !gi_gguf_get_string(gguf, "tokenizer.ggml.model", &model, err)) {
@@ -188,6 +188,8 @@ bool gi_model_info_file(struct glinfer_model_info *info, const struct gi_gguf *g
     }
     copy_string(info->architecture, sizeof(info->architecture), architecture);
     copy_string(info->name, sizeof(info->name), name);
+    gi_gguf_get_string(gguf, "general.base_model.0.name", &base, NULL);
+    copy_string(info->base_model, sizeof(info->base_model), base);
     info->file_size = gi_gguf_file_size(gguf);
     list_types(info, gguf);
     gi_gguf_get_u32(gguf, "general.file_type", 0, &info->file_type, NULL);

@@ -102,6 +102,9 @@ static bool read_tensor(void *user, size_t tensor, uint64_t offset, size_t size,
 static bool find_architecture(struct reading *reading)
 {
     struct gi_gguf_string arch;
+    if (!reading->model) {
+        return true;
+    }
     if (!gi_gguf_get_string(reading->model, "general.architecture", &arch, reading->err)) {
         return false;
     }
@@ -262,9 +265,13 @@ static bool add_tensors(struct reading *reading)
 static void add_pairs(struct reading *reading)
 {
     const struct gi_hf_adapter_config *config = &reading->config;
+    const char *base = gi_hf_json_text(config->json, "base_model_name_or_path");
     const double root = config->divides_by_root ? sqrt(config->rank) : 1;
-    gi_gguf_add_string(&reading->writer, "general.architecture", reading->arch,
-                       strlen(reading->arch));
+    if (reading->model) {
+        gi_gguf_add_string(&reading->writer, "general.architecture", reading->arch,
+                           strlen(reading->arch));
+    }
+    gi_gguf_add_string(&reading->writer, "general.base_model.0.name", base, strlen(base));
     gi_gguf_add_string(&reading->writer, "general.type", "adapter", strlen("adapter"));
     gi_gguf_add_string(&reading->writer, "adapter.type", "lora", strlen("lora"));
     gi_gguf_add_f32(&reading->writer, "adapter.lora.alpha", (float)(config->alpha * root));
@@ -290,6 +297,18 @@ static bool check_files(const char *folder, struct glinfer_error *err)
         free(path);
     }
     return ok;
+}
+
+bool gi_hf_is_adapter(const char *path)
+{
+    static const char *const names[] = {"adapter_config.json", "config.json"};
+    bool is_there[2];
+    for (size_t i = 0; i < 2; i++) {
+        char *file = gi_hf_path(path, names[i], NULL);
+        is_there[i] = file && access(file, F_OK) == 0;
+        free(file);
+    }
+    return is_there[0] && !is_there[1];
 }
 
 struct gi_gguf *gi_hf_open_adapter(const char *folder, const struct gi_gguf *model,

@@ -62,4 +62,14 @@ printf '%s' '{%- for message in messages %}{{- "<|im_start|>" + message.role + "
 "$glinfer" run -m "$dir/folder" -p x -n 1 2>"$dir/errors" >"$dir/output"
 check 'a wrong template of a known format' $? 0
 check 'a format in its place' "$(grep -c "line 1 of the chat template: .*; used in its place: chatml" "$dir/errors")" 1
+
+# An adapter is described, and no model.
+for adapter in "$folders/../peft/smollm2" "$folders/../models/tiny-lfm2-4.lora"; do
+    "$glinfer" info -m "$adapter" >"$dir/output"
+    check 'an adapter' "$(grep -c -e 'LoRA adapter: .glinfer run -m MODEL --lora' -e ' rank  *[24]$' -e ' alpha  *[38]$' "$dir/output")" 3
+    check 'no zeros' "$(grep -c ' 0 ' "$dir/output")" 0
+    "$glinfer" run -m "$adapter" -p x 2>"$dir/errors"
+    check 'an adapter as a model' $? 1
+    check 'what to do' "$(grep -c 'a LoRA adapter: give its model with -m and the adapter with --lora' "$dir/errors")" 1
+done
 [ "$failures" -eq 0 ]

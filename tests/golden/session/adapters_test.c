@@ -350,4 +350,30 @@ TEST(merging_is_refused_where_the_result_cannot_be_written)
     must_fail(glinfer_model_load(f->device, &params, &err), BAD_FILE, "is made for models of");
 }
 
+TEST(an_adapter_in_place_of_a_model_is_described)
+{
+    static const struct {
+        const char *path, *architecture;
+        uint32_t rank, n;
+        float alpha;
+    } cases[] = {
+        {"data/models/tiny-gemma2-4.lora", "gemma2", 4, 6, 8},
+        {"data/peft/smollm2", "", 2, 14, 3},
+        {"data/peft/tiny-q4_0-16", "", 16, 4, 8}, // 2 sqrt(16), of use_rslora
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct glinfer_model_info info = {.struct_size = sizeof(info)};
+        struct glinfer_model_params params = {.struct_size = sizeof(params)};
+        params.path = test_data(cases[i].path);
+        must_do(glinfer_model_inspect(&params, &info, &err));
+        assert_true(info.is_adapter && !info.is_supported);
+        assert_string_equal(info.architecture, cases[i].architecture);
+        assert_int_equal(info.adapter_min_rank, cases[i].rank);
+        assert_int_equal(info.adapter_max_rank, cases[i].rank);
+        assert_int_equal(info.n_adapted, cases[i].n);
+        assert_true(info.adapter_alpha == cases[i].alpha);
+        assert_says(info.refusal, "give its model with -m and the adapter with --lora");
+    }
+}
+
 RUN_TESTS(open_tiny_model, close_tiny_model)

@@ -293,6 +293,12 @@ class glinfer_model_info(Structure):
         ("repeat_last_n", c_int32),
         ("checkpoint", c_uint64),
         ("template_fault", c_char * 512),
+        ("is_adapter", c_bool),
+        ("adapter_min_rank", c_uint32),
+        ("adapter_max_rank", c_uint32),
+        ("n_adapted", c_uint32),
+        ("adapter_alpha", c_float),
+        ("base_model", c_char * 128),
     ]
 
 
@@ -1081,6 +1087,20 @@ class ModelInfo(NamedTuple):
     checkpoint: int
     # why the file's own chat template cannot be run; empty: it can
     template_fault: str
+    # A LoRA adapter is a GGUF file or a folder of PEFT: is_supported is false, sizes of a model
+    # are 0, and architecture, which folders do not name, is that of its base model.
+    is_adapter: bool
+    # of its pairs of matrices
+    adapter_min_rank: int
+    # of its pairs of matrices
+    adapter_max_rank: int
+    # matrices of the base model that it changes
+    n_adapted: int
+    # products count alpha / rank; with PEFT's use_rslora alpha is that of
+    # adapter_config.json times the root of r; 0: they count as they are
+    adapter_alpha: float
+    # name of the base model, may be empty
+    base_model: str
 
 
 class Stats(NamedTuple):

@@ -176,6 +176,12 @@ static bool read_pairs(struct gi_adapter *adapter, struct glinfer_error *err)
 
 //-- the set ---------------------------------------------------------------------------------------
 
+bool gi_adapter_take(struct gi_adapter *adapter, struct gi_gguf *gguf, struct glinfer_error *err)
+{
+    *adapter = (struct gi_adapter){.gguf = gguf};
+    return read_keys(adapter, err) && read_pairs(adapter, err);
+}
+
 bool gi_adapter_set_open(struct gi_adapter_set *set, const struct gi_gguf *model,
                          const struct glinfer_source *const *sources, uint32_t n,
                          struct glinfer_error *err)
@@ -187,10 +193,10 @@ bool gi_adapter_set_open(struct gi_adapter_set *set, const struct gi_gguf *model
     for (uint32_t i = 0; ok && i < n; i++) {
         struct gi_adapter *adapter = &set->adapters[set->n++];
         const char *path = sources[i]->kind == GLINFER_SOURCE_PATH ? sources[i]->path : NULL;
-        adapter->gguf = path && model && gi_hf_is_folder(path)
-                            ? gi_hf_open_adapter(path, model, err)
-                            : gi_gguf_open(sources[i], err);
-        ok = adapter->gguf && read_keys(adapter, err) && read_pairs(adapter, err);
+        struct gi_gguf *gguf = path && model && gi_hf_is_folder(path)
+                                   ? gi_hf_open_adapter(path, model, err)
+                                   : gi_gguf_open(sources[i], err);
+        ok = gguf && gi_adapter_take(adapter, gguf, err);
         adapter->begin = set->rank;
         set->rank += adapter->rank;
     }

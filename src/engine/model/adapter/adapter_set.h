@@ -36,6 +36,9 @@ struct gi_adapter_set {
 bool gi_adapter_set_open(struct gi_adapter_set *set, const struct gi_gguf *model,
                          const struct glinfer_source *const *sources, uint32_t n,
                          struct glinfer_error *err);
+// Takes a file that is open, which gi_adapter_close closes in all cases. Fails as
+// gi_adapter_set_open does of a file.
+bool gi_adapter_take(struct gi_adapter *adapter, struct gi_gguf *gguf, struct glinfer_error *err);
 // Closes the files. Accepts all-zero.
 void gi_adapter_set_close(struct gi_adapter_set *set);
 

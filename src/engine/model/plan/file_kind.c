@@ -2,8 +2,8 @@
 
 static const char projector[] =
     "a projector of images or sound (mmproj); load the model that it belongs to";
-static const char adapter[] = "an adapter; --lora loads it next to its model";
-static const char lora[] = "a LoRA adapter; --lora loads it next to its model";
+static const char adapter[] = "an adapter: give its model with -m and the adapter with --lora";
+static const char lora[] = "a LoRA adapter: give its model with -m and the adapter with --lora";
 static const char matrix[] = "an importance matrix, which only llama-quantize reads";
 static const char vector[] = "a control vector, which is not supported";
 
