@@ -371,7 +371,8 @@ struct glinfer_model_info {
     char architecture[64];  // general.architecture
     char name[128];         // general.name, may be empty
     char description[128];  // as llama-bench prints it, such as "llama 135M Q4_1"
-    char types[256];        // tensor types with their number, such as "210 q4_1, 61 f32, 1 q8_0"
+    char types[256];        // tensor types with their number, such as "210 q4_1, 61 f32, 1 q8_0";
+                            // of MLX also its format: "(MLX affine, 4 bits, groups of 64)"
     char tokenizer[64];     // tokenizer.ggml.model, with tokenizer.ggml.pre after a slash; "steps"
                             // there if the file only says step by step how to cut words
     char chat_template[64]; // the template's name, "jinja" if it has no name, "none" or "unknown"

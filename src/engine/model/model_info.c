@@ -37,12 +37,18 @@ static void list_types(struct glinfer_model_info *info, const struct gi_gguf *gg
             most = counts[i] > counts[most] ? i : most;
         }
         if (counts[most] == 0) {
-            return;
+            break;
         }
         const size_t used = strlen(info->types);
         snprintf(info->types + used, sizeof(info->types) - used, "%s%u %s", used ? ", " : "",
                  counts[most], gi_ggml_type_find(most)->name);
         counts[most] = 0;
+    }
+    struct gi_gguf_string format = {0};
+    const size_t used = strlen(info->types);
+    if (gi_gguf_get_string(gguf, "glinfer.mlx.format", &format, NULL) && format.size > 0) {
+        snprintf(info->types + used, sizeof(info->types) - used, " (%.*s)", (int)format.size,
+                 format.data);
     }
 }
 
@@ -102,6 +108,11 @@ static bool has_type(const struct gi_gguf *gguf, enum gi_ggml_type type)
 // another file.
 static void name_types(const struct gi_gguf *gguf, uint32_t number, char out[16])
 {
+    uint32_t bits = 0;
+    if (gi_gguf_get_u32(gguf, "glinfer.mlx.bits", 0, &bits, NULL) && bits > 0) {
+        snprintf(out, 16, "%u-bit", bits % 100);
+        return;
+    }
     for (size_t i = 0; i < sizeof(mixtures) / sizeof(mixtures[0]); i++) {
         if (mixtures[i].number == number && has_type(gguf, mixtures[i].type)) {
             snprintf(out, 16, "%s", mixtures[i].name);

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { NAME_SIZE = 512 };
 // The largest product of a number in E4M3 and one in E2M1, for which a global scale stands.
@@ -213,6 +214,40 @@ static bool add_weight(struct gi_hf_build *b, struct gi_hf_name *scales, struct 
     return true;
 }
 
+static bool is_alike(const struct gi_mlx_format *a, const struct gi_mlx_format *b)
+{
+    return a->mode == b->mode && a->bits == b->bits && a->group == b->group;
+}
+
+// Adds the format of most weights, for people, who do not know the types that they become.
+static void add_words(struct gi_hf_build *b, const struct gi_hf_mlx *mlx, size_t n)
+{
+    const struct gi_mlx_format *usual = NULL;
+    char text[160];
+    size_t most = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t n_alike = 0;
+        for (size_t j = 0; j < n; j++) {
+            n_alike += is_alike(&mlx[i].format, &mlx[j].format);
+        }
+        usual = n_alike > most ? &mlx[i].format : usual;
+        most = n_alike > most ? n_alike : most;
+    }
+    if (!usual || b->is_for_file) {
+        return;
+    }
+    const int size = snprintf(text, sizeof(text), "MLX %s, %u bits, groups of %u",
+                              gi_mlx_mode_name(usual->mode), usual->bits, usual->group);
+    if (most < n) {
+        snprintf(text + size, sizeof(text) - (size_t)size, "; %zu of %zu matrices have others",
+                 n - most, n);
+    }
+    gi_gguf_add_string(b->out, "glinfer.mlx.format", text, strlen(text));
+    if (usual->mode == GI_MLX_AFFINE) { // other modes are types of their names
+        gi_gguf_add_u32(b->out, "glinfer.mlx.bits", usual->bits);
+    }
+}
+
 void gi_hf_mlx_find(struct gi_hf_build *b)
 {
     struct gi_hf_sources *sources = b->sources;
@@ -234,6 +269,7 @@ void gi_hf_mlx_find(struct gi_hf_build *b)
             return;
         }
     }
+    add_words(b, sources->mlx, mlx ? (size_t)(mlx - sources->mlx) : 0);
 }
 
 //-- rows ------------------------------------------------------------------------------------------

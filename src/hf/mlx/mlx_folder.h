@@ -13,7 +13,9 @@ struct gi_hf_mlx {
 
 // Finds the weights and reads their modes from config.json. Keeps UNSUPPORTED (an unknown
 // mode, bits or group, named), BAD_FILE (shapes that do not agree with config.json or with each
-// other, a missing part), NO_MEMORY, or an error of reading.
+// other, a missing part), NO_MEMORY, or an error of reading. Adds the format of most weights in the
+// words of config.json, unless the head is for a file: glinfer.mlx.format, and the bits of affine
+// weights, glinfer.mlx.bits.
 void gi_hf_mlx_find(struct gi_hf_build *b);
 
 // Reads n rows from `row` on as records: mlx.h. memory and capacity are an array of the caller's.

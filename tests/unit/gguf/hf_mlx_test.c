@@ -45,6 +45,32 @@ static void write_edited(const char *folder, const char *name, const char *text,
     free(bytes);
 }
 
+TEST(formats_are_told_in_the_words_of_the_folder)
+{
+    static const struct {
+        const char *folder, *format;
+        uint32_t bits;
+    } cases[] = {
+        {"mlx_affine", "MLX affine, 4 bits, groups of 64; 8 of 9 matrices have others", 4},
+        {"mlx_floats", "MLX mxfp4, 4 bits, groups of 32; 4 of 8 matrices have others", 0},
+        {"mlx_experts", "MLX affine, 4 bits, groups of 32; 2 of 10 matrices have others", 4},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char file[128];
+        struct gi_gguf_string format;
+        uint32_t bits;
+        snprintf(file, sizeof(file), "data/folders/%s", cases[i].folder);
+        GGUF *gguf = must_do(gi_hf_open(test_data(file), "none", &err));
+        must_do(gi_gguf_get_string(gguf, "glinfer.mlx.format", &format, &err));
+        assert_int_equal(format.size, strlen(cases[i].format));
+        assert_memory_equal(format.data, cases[i].format, format.size);
+        must_do(gi_gguf_get_u32(gguf, "glinfer.mlx.bits", 0, &bits, &err));
+        assert_int_equal(bits, cases[i].bits);
+        GGUF *file_gguf = must_do(gi_hf_open_for_file(test_data(file), "none", &err));
+        assert_false(gi_gguf_has(file_gguf, "glinfer.mlx.format"));
+    }
+}
+
 TEST(matrices_become_types_that_have_their_weights)
 {
     static const struct {

@@ -1000,7 +1000,8 @@ class ModelInfo(NamedTuple):
     name: str
     # as llama-bench prints it, such as "llama 135M Q4_1"
     description: str
-    # tensor types with their number, such as "210 q4_1, 61 f32, 1 q8_0"
+    # tensor types with their number, such as "210 q4_1, 61 f32, 1 q8_0";
+    # of MLX also its format: "(MLX affine, 4 bits, groups of 64)"
     types: str
     # tokenizer.ggml.model, with tokenizer.ggml.pre after a slash; "steps"
     # there if the file only says step by step how to cut words
