@@ -42,6 +42,8 @@ cJSON *gi_hf_read_optional(struct gi_hf_build *b, const char *name);
 // "rope_scaling.factor" is a key of an object. null counts as absent. Of another kind than asked
 // for: BAD_FILE that names the key.
 const cJSON *gi_hf_get(const struct gi_hf_build *b, const char *key); // NULL: absent
+// Fails with BAD_FILE if a key that is an object in all families is something else.
+void gi_hf_check_objects(struct gi_hf_build *b);
 // Fail with BAD_FILE if the key is absent.
 uint32_t gi_hf_u32(struct gi_hf_build *b, const char *key);
 float gi_hf_f32(struct gi_hf_build *b, const char *key);
@@ -55,7 +57,7 @@ bool gi_hf_is_word(const char *text, const char *words);
 // Returns max_position_embeddings, at most n_window.
 uint32_t gi_hf_context(struct gi_hf_build *b);
 // Returns head_dim, else hidden_size / num_attention_heads; 0 after a failure. Fails with BAD_FILE
-// if it is more than 2^16.
+// unless it is 1 to 2^16.
 uint32_t gi_hf_head_dim(struct gi_hf_build *b);
 // Returns n times the fraction of a key, rounded down; the fraction is fallback if the key is
 // absent. Fails with BAD_FILE unless the fraction is 0 to 1 and n at most 2^24.

@@ -55,24 +55,26 @@ static const cJSON *find_path(const cJSON *object, const char *key, size_t size)
     return size == 0 && !cJSON_IsNull(object) ? object : NULL;
 }
 
-// Returns the value of the first of several keys, separated by '|', in one of two objects.
-static const cJSON *find_first(const cJSON *object, const cJSON *other, const char *key)
+// Returns the value of the first of several keys, separated by '|', in one of two objects; *key is
+// then that one, or the last.
+static const cJSON *find_first(const cJSON *object, const cJSON *other, const char **key)
 {
     for (;;) {
-        const size_t size = strcspn(key, "|");
-        const cJSON *value = find_path(object, key, size);
-        value = value ? value : find_path(other, key, size);
-        if (value || key[size] == 0) {
+        const size_t size = strcspn(*key, "|");
+        const cJSON *value = find_path(object, *key, size);
+        value = value ? value : find_path(other, *key, size);
+        if (value || (*key)[size] == 0) {
             return value;
         }
-        key += size + 1;
+        *key += size + 1;
     }
 }
 
 const cJSON *gi_hf_get(const struct gi_hf_build *b, const char *key)
 {
-    const cJSON *value = find_first(b->config, b->root, key);
-    return value ? value : find_first(b->defaults, NULL, key);
+    const char *own = key;
+    const cJSON *value = find_first(b->config, b->root, &own);
+    return value ? value : find_first(b->defaults, NULL, &key);
 }
 
 bool gi_hf_is_word(const char *text, const char *words)
@@ -102,8 +104,21 @@ static const cJSON *get_required(struct gi_hf_build *b, const char *key)
 
 static void fail_kind(struct gi_hf_build *b, const char *key, const char *expected)
 {
+    find_first(b->config, b->root, &key);
     gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "config.json: the key %.*s is invalid, expected %s",
                (int)strcspn(key, "|"), key, expected);
+}
+
+void gi_hf_check_objects(struct gi_hf_build *b)
+{
+    static const char *const keys[] = {"text_config", "rope_scaling", "rope_parameters",
+                                       "quantization", "quantization_config"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const cJSON *value = gi_hf_get(b, keys[i]);
+        if (value && !cJSON_IsObject(value)) {
+            fail_kind(b, keys[i], "an object");
+        }
+    }
 }
 
 uint32_t gi_hf_u32_or(struct gi_hf_build *b, const char *key, uint32_t fallback)
@@ -175,9 +190,10 @@ uint32_t gi_hf_head_dim(struct gi_hf_build *b)
     const uint32_t n_head = gi_hf_u32(b, "num_attention_heads|n_heads|n_head");
     const uint32_t n_embd = gi_hf_u32(b, "hidden_size|n_embd|dim");
     const uint32_t n = gi_hf_u32_or(b, "head_dim", n_head > 0 ? n_embd / n_head : 0);
-    if (n > MOST) {
-        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE, "config.json: heads of %u elements, at most %d", n,
-                   MOST);
+    if (n == 0 || n > MOST) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
+                   "config.json: %u heads of %u elements are invalid, expected 1 to %d elements",
+                   n_head, n, MOST);
     }
     return n > MOST ? 0 : n;
 }

@@ -8,6 +8,18 @@
 #define ROPE(key) "rope_parameters.full_attention." key "|rope_parameters." key "|rope_scaling." key
 #define ROPE_TYPE ROPE("rope_type") "|" ROPE("type")
 
+// Returns the factor by which contexts are stretched. Fails unless it is 1 to MOST.
+static double read_factor(struct gi_hf_build *b)
+{
+    enum { MOST = 1000000 };
+    const double factor = (double)gi_hf_f32(b, ROPE("factor"));
+    if (!(factor >= 1 && factor <= MOST)) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
+                   "config.json: the factor of rope_scaling is %g, expected 1 to %d", factor, MOST);
+    }
+    return factor;
+}
+
 // Adds the divisors of frequencies of Llama 3.1: long waves are stretched, short ones are kept.
 //   transformers, modeling_rope_utils.py, _compute_llama3_parameters
 static void add_llama3_factors(struct gi_hf_build *b, uint32_t head_dim)
@@ -16,13 +28,18 @@ static void add_llama3_factors(struct gi_hf_build *b, uint32_t head_dim)
     float factors[MAX_HEAD_DIM / 2];
     const double pi = 3.14159265358979323846;
     const double base = (double)gi_hf_f32_or(b, "rope_theta|" ROPE("rope_theta"), 10000.0f);
-    const double factor = (double)gi_hf_f32_or(b, ROPE("factor"), 8.0f);
+    const double factor = read_factor(b);
     const double low = (double)gi_hf_f32_or(b, ROPE("low_freq_factor"), 1.0f);
     const double high = (double)gi_hf_f32_or(b, ROPE("high_freq_factor"), 4.0f);
     const double n_ctx = gi_hf_u32_or(b, ROPE("original_max_position_embeddings"), 8192);
-    if (head_dim > MAX_HEAD_DIM || low == high) {
-        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
-                   "config.json: invalid head_dim or factors of rope_scaling");
+    const bool is_sound =
+        low > 0 && high > low && high < 1e6 && n_ctx > 0 && base > 0 && isfinite(base);
+    if (head_dim > MAX_HEAD_DIM || !is_sound) {
+        gi_hf_fail(
+            b, GLINFER_STATUS_BAD_FILE,
+            "config.json: invalid head_dim or factors of rope_scaling: heads of %u elements, "
+            "factor %g, low_freq_factor %g, high_freq_factor %g",
+            head_dim, factor, low, high);
         return;
     }
     for (uint32_t i = 0; i < head_dim / 2; i++) {
@@ -46,7 +63,7 @@ static void add_magnitude(struct gi_hf_build *b, double factor)
                     (1 + slope * (double)gi_hf_f32(b, ROPE("mscale_all_dim")));
     }
     magnitude = (double)gi_hf_f32_or(b, ROPE("attention_factor"), (float)magnitude);
-    if (!(factor >= 1 && magnitude > 0 && magnitude < 1e6)) {
+    if (!(magnitude > 0 && magnitude < 1e6)) {
         gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
                    "config.json: the factors of yarn in rope_scaling are invalid");
     } else if (fabs(magnitude / usual - 1) > 1e-5) {
@@ -56,11 +73,11 @@ static void add_magnitude(struct gi_hf_build *b, double factor)
 
 static void add_yarn(struct gi_hf_build *b)
 {
-    const float factor = gi_hf_f32(b, ROPE("factor"));
+    const double factor = read_factor(b);
     gi_hf_add_text(b, "rope.scaling.type", "yarn");
-    gi_hf_add_f32(b, "rope.scaling.factor", factor);
+    gi_hf_add_f32(b, "rope.scaling.factor", (float)factor);
     if (!gi_hf_get(b, ROPE("llama_4_scaling_beta"))) { // else of the family
-        add_magnitude(b, (double)factor);
+        add_magnitude(b, factor);
     }
     if (!gi_hf_bool_or(b, ROPE("truncate"), true) && strcmp(b->arch, "gpt-oss") != 0) {
         gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
@@ -85,7 +102,7 @@ static void add_rope(struct gi_hf_build *b, uint32_t head_dim)
     gi_hf_add_f32(b, "rope.freq_base", gi_hf_f32_or(b, "rope_theta|" ROPE("rope_theta"), 10000.0f));
     if (strcmp(type, "linear") == 0) {
         gi_hf_add_text(b, "rope.scaling.type", type);
-        gi_hf_add_f32(b, "rope.scaling.factor", gi_hf_f32(b, ROPE("factor")));
+        gi_hf_add_f32(b, "rope.scaling.factor", (float)read_factor(b));
     } else if (strcmp(type, "yarn") == 0) {
         add_yarn(b);
     } else if (strcmp(type, "llama3") == 0) {

@@ -121,6 +121,7 @@ static void check_packing(struct gi_hf_build *b)
 
 static void fill_head(struct gi_hf_build *b, const struct gi_hf_family *family, uint32_t file_type)
 {
+    gi_hf_check_objects(b);
     check_packing(b);
     gi_hf_mlx_find(b);
     gi_hf_check_fixed(b, family->fixed);

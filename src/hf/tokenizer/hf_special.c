@@ -110,16 +110,31 @@ static int32_t find_named(const struct gi_hf_tokenizer *t, const char *name)
     return text ? gi_hf_find_token(t, text) : -1;
 }
 
+// Fails if ids are neither a number nor a list of numbers.
+static void check_ids(struct gi_hf_tokenizer *t, const cJSON *ids, const char *key)
+{
+    const cJSON *id = cJSON_IsArray(ids) ? ids->child : ids;
+    for (; id; id = cJSON_IsArray(ids) ? id->next : NULL) {
+        if (!cJSON_IsNumber(id) && !cJSON_IsNull(id)) {
+            gi_hf_fail(t->b, GLINFER_STATUS_BAD_FILE,
+                       "the key %s of config.json or generation_config.json is invalid, expected "
+                       "numbers of tokens",
+                       key);
+        }
+    }
+}
+
 // Returns the first id of a member, a number or a list of numbers; -1 without one.
-static int32_t first_id(const struct gi_hf_tokenizer *t, const cJSON *object, const char *key)
+static int32_t first_id(struct gi_hf_tokenizer *t, const cJSON *object, const char *key)
 {
     const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
     uint64_t id;
+    check_ids(t, member, key);
     const cJSON *first = cJSON_IsArray(member) ? member->child : member;
     return gi_hf_json_count(first, &id) && id < t->n_tokens ? (int32_t)id : -1;
 }
 
-static int32_t find_id(const struct gi_hf_tokenizer *t, const char *name, const char *id_key)
+static int32_t find_id(struct gi_hf_tokenizer *t, const char *name, const char *id_key)
 {
     int32_t id = find_named(t, name);
     id = id < 0 ? first_id(t, t->b->config, id_key) : id;
@@ -149,9 +164,10 @@ static void add_stop(const struct gi_hf_tokenizer *t, struct stops *stops, const
     }
 }
 
-static void add_stops(const struct gi_hf_tokenizer *t, struct stops *stops, const cJSON *object)
+static void add_stops(struct gi_hf_tokenizer *t, struct stops *stops, const cJSON *object)
 {
     const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, "eos_token_id");
+    check_ids(t, member, "eos_token_id");
     if (!cJSON_IsArray(member)) {
         add_stop(t, stops, member);
         return;
