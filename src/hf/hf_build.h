@@ -34,9 +34,9 @@ void gi_hf_fail(struct gi_hf_build *b, enum glinfer_status status, const char *f
 
 //-- config.json -----------------------------------------------------------------------------------
 
-// Reads another JSON file of the folder, whose tree the caller ends with cJSON_Delete. Returns NULL
-// if the file is missing, and after a failure.
-cJSON *gi_hf_read_optional(struct gi_hf_build *b, const char *name);
+// Reads another JSON file of the folder, as gi_hf_json_read, whose tree the caller ends with
+// cJSON_Delete. Returns NULL if the file is missing, and after a failure.
+cJSON *gi_hf_read_optional(struct gi_hf_build *b, const char *name, int type);
 
 // Keys are names in b->config, else in b->root, else in the family's defaults;
 // "rope_scaling.factor" is a key of an object. null counts as absent. Of another kind than asked

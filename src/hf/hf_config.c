@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 bool gi_hf_ok(const struct gi_hf_build *b)
 {
@@ -25,11 +24,11 @@ void gi_hf_fail(struct gi_hf_build *b, enum glinfer_status status, const char *f
     gi_error_set(&b->out->error, status, "%s: %s", b->folder, text);
 }
 
-cJSON *gi_hf_read_optional(struct gi_hf_build *b, const char *name)
+cJSON *gi_hf_read_optional(struct gi_hf_build *b, const char *name, int type)
 {
-    struct stat st;
     char *path = gi_hf_path(b->folder, name, &b->out->error);
-    cJSON *json = path && stat(path, &st) == 0 ? gi_hf_json_read(path, &b->out->error) : NULL;
+    cJSON *json =
+        path && gi_hf_is_listed(path) ? gi_hf_json_read(path, type, &b->out->error) : NULL;
     free(path);
     return json;
 }
@@ -111,8 +110,13 @@ static void fail_kind(struct gi_hf_build *b, const char *key, const char *expect
 
 void gi_hf_check_objects(struct gi_hf_build *b)
 {
-    static const char *const keys[] = {"text_config", "rope_scaling", "rope_parameters",
-                                       "quantization", "quantization_config"};
+    static const char *const keys[] = {"text_config",
+                                       "rope_scaling",
+                                       "rope_parameters",
+                                       "rope_parameters.full_attention",
+                                       "rope_parameters.sliding_attention",
+                                       "quantization",
+                                       "quantization_config"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const cJSON *value = gi_hf_get(b, keys[i]);
         if (value && !cJSON_IsObject(value)) {
@@ -209,6 +213,7 @@ uint32_t gi_hf_fraction_of(struct gi_hf_build *b, uint32_t n, const char *key, f
     enum { MOST = 1 << 24 }; // whole numbers that floats have
     const float fraction = gi_hf_f32_or(b, key, fallback);
     if (!(fraction >= 0.0f && fraction <= 1.0f) || n > MOST) {
+        find_first(b->config, b->root, &key);
         gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
                    "config.json: %.*s is %g of %u, expected 0 to 1 of at most %d",
                    (int)strcspn(key, "|"), key, (double)fraction, n, MOST);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 // Newer files have the rotations of layers without a window in an object of their own.
-#define ROPE(key) "rope_parameters.full_attention." key "|rope_parameters." key "|rope_scaling." key
+#define ROPE(key) "rope_parameters." key "|rope_parameters.full_attention." key "|rope_scaling." key
 #define ROPE_TYPE ROPE("rope_type") "|" ROPE("type")
 
 // Returns the factor by which contexts are stretched. Fails unless it is 1 to MOST.

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 cJSON *gi_hf_json_parse(const char *text, size_t size, const char *path, struct glinfer_error *err)
 {
@@ -34,7 +35,40 @@ cJSON *gi_hf_json_parse(const char *text, size_t size, const char *path, struct 
     return NULL;
 }
 
-static cJSON *read_opened(const struct gi_file *file, const char *path, struct glinfer_error *err)
+// Returns a key that an object has with two values; NULL without one, and for large objects such as
+// vocabularies.
+static const char *find_twice(const cJSON *object)
+{
+    enum { LARGE = 1000 };
+    const bool is_small = cJSON_IsObject(object) && cJSON_GetArraySize(object) < LARGE;
+    for (const cJSON *a = is_small ? object->child : NULL; a; a = a->next) {
+        for (const cJSON *b = a->next; b; b = b->next) {
+            if (strcmp(a->string, b->string) == 0 && !cJSON_Compare(a, b, true)) {
+                return a->string;
+            }
+        }
+    }
+    return NULL;
+}
+
+// Fails if the tree is of another type, or a key has two values, of which libraries take one or
+// the other.
+static bool check_tree(const cJSON *json, const char *path, int type, struct glinfer_error *err)
+{
+    const char *twice = find_twice(json);
+    if ((json->type & 0xff) != type) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: not a JSON %s: the file is damaged",
+                            path, type == cJSON_Object ? "object" : "list");
+    }
+    for (const cJSON *item = json->child; item && !twice; item = item->next) {
+        twice = find_twice(item);
+    }
+    return !twice || gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                                  "%s: has two values of %.64s: the file is damaged", path, twice);
+}
+
+static cJSON *read_opened(const struct gi_file *file, const char *path, int type,
+                          struct glinfer_error *err)
 {
     if (file->size > GI_HF_JSON_MAX_SIZE) {
         gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: has %" PRIu64 " bytes, more than %d", path,
@@ -48,18 +82,28 @@ static cJSON *read_opened(const struct gi_file *file, const char *path, struct g
         json = gi_hf_json_parse(text, size, path, err);
     }
     free(text);
+    if (json && !check_tree(json, path, type, err)) {
+        cJSON_Delete(json);
+        return NULL;
+    }
     return json;
 }
 
-cJSON *gi_hf_json_read(const char *path, struct glinfer_error *err)
+cJSON *gi_hf_json_read(const char *path, int type, struct glinfer_error *err)
 {
     struct gi_file file;
     if (!gi_file_open(&file, path, err)) {
         return NULL;
     }
-    cJSON *json = read_opened(&file, path, err);
+    cJSON *json = read_opened(&file, path, type, err);
     gi_file_close(&file);
     return json;
+}
+
+bool gi_hf_is_listed(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
 }
 
 char *gi_hf_path(const char *folder, const char *name, struct glinfer_error *err)

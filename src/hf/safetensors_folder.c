@@ -206,7 +206,7 @@ static bool open_files(struct gi_safetensors *files, struct glinfer_error *err)
                          : open_all(files, err);
     }
     char *path = gi_hf_path(files->path, INDEX_NAME, err);
-    cJSON *index = path ? gi_hf_json_read(path, err) : NULL;
+    cJSON *index = path ? gi_hf_json_read(path, cJSON_Object, err) : NULL;
     const bool ok = index && open_index(files, index, err);
     cJSON_Delete(index);
     free(path);

@@ -65,10 +65,11 @@ void gi_hf_check_fixed(struct gi_hf_build *b, const struct gi_hf_fixed *rows)
             check_tensor(b, rows);
             continue;
         }
-        if (value && !cJSON_IsArray(value) && !is_allowed(value, rows->words)) {
+        const bool is_list = cJSON_IsArray(value) && (value->child || !*rows->words);
+        if (value && !is_list && !is_allowed(value, rows->words)) {
             refuse(b, rows, value, "is");
         }
-        for (item = cJSON_IsArray(value) ? value->child : NULL; item; item = item->next) {
+        for (item = is_list ? value->child : NULL; item; item = item->next) {
             if (!is_allowed(item, rows->words)) {
                 refuse(b, rows, item, "has");
             }

@@ -156,7 +156,7 @@ static void add_gemma4_factors(struct gi_hf_build *b)
     const float part =
         gi_hf_f32_or(b, "rope_parameters.full_attention.partial_rotary_factor", 0.25f);
     const uint32_t dim = gi_hf_u32(b, "global_head_dim"), n_pair = dim / 2;
-    if (n_pair > MAX_PAIRS || !(part >= 0.0f && part <= 1.0f)) {
+    if (n_pair == 0 || n_pair > MAX_PAIRS || !(part >= 0.0f && part <= 1.0f)) {
         gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
                    "config.json: a global_head_dim of %u and a partial_rotary_factor of %g are not "
                    "supported",

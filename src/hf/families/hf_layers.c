@@ -102,6 +102,16 @@ float gi_hf_window_base(struct gi_hf_build *b, float fallback)
                         fallback);
 }
 
+void gi_hf_add_shared_expert(struct gi_hf_build *b)
+{
+    const uint32_t n = gi_hf_u32(b, "shared_expert_intermediate_size");
+    if (n == 0) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
+                   "config.json: shared_expert_intermediate_size is 0, expected a positive number");
+    }
+    gi_hf_add_u32(b, "expert_shared_feed_forward_length", n);
+}
+
 void gi_hf_add_experts(struct gi_hf_build *b, const char *count_key)
 {
     gi_hf_add_u32(b, "expert_count", gi_hf_u32(b, count_key));

@@ -36,5 +36,8 @@ void gi_hf_add_head_dim(struct gi_hf_build *b, uint32_t head_dim);
 // Return the base of rotations, of layers without and with a window, wherever config.json has it.
 float gi_hf_rope_base(struct gi_hf_build *b, float fallback);
 float gi_hf_window_base(struct gi_hf_build *b, float fallback);
+// Adds expert_shared_feed_forward_length of shared_expert_intermediate_size. Fails with BAD_FILE if
+// that is 0, as the shared expert would be left out.
+void gi_hf_add_shared_expert(struct gi_hf_build *b);
 // Adds pairs of experts: expert_count, expert_used_count.
 void gi_hf_add_experts(struct gi_hf_build *b, const char *count_key);

@@ -201,8 +201,7 @@ static void build_experts(struct gi_hf_build *b)
 {
     gi_hf_add_experts(b, "num_experts");
     gi_hf_add_u32(b, "expert_feed_forward_length", gi_hf_u32(b, "moe_intermediate_size"));
-    gi_hf_add_u32(b, "expert_shared_feed_forward_length",
-                  gi_hf_u32(b, "shared_expert_intermediate_size"));
+    gi_hf_add_shared_expert(b);
     build(b);
 }
 

@@ -27,7 +27,7 @@ static cJSON *read_module(struct gi_hf_build *b, const char *path)
         return NULL;
     }
     snprintf(name, sizeof(name), "%s/config.json", path);
-    cJSON *config = gi_hf_read_optional(b, name);
+    cJSON *config = gi_hf_read_optional(b, name, cJSON_Object);
     if (!config) {
         gi_hf_fail(b, GLINFER_STATUS_NOT_FOUND, "%s is missing, which modules.json names", name);
     }
@@ -87,7 +87,7 @@ static void add_classifier_pooling(struct gi_hf_build *b)
 
 void gi_hf_add_pooling(struct gi_hf_build *b)
 {
-    cJSON *modules = gi_hf_read_optional(b, "modules.json");
+    cJSON *modules = gi_hf_read_optional(b, "modules.json", cJSON_Array);
     const cJSON *module;
     cJSON_ArrayForEach(module, modules)
     {
@@ -169,7 +169,7 @@ static void add_dense_module(struct gi_hf_build *b, const char *name, const char
 void gi_hf_add_dense(struct gi_hf_build *b)
 {
     static const char *const names[] = {"dense_2", "dense_3"};
-    cJSON *modules = gi_hf_read_optional(b, "modules.json");
+    cJSON *modules = gi_hf_read_optional(b, "modules.json", cJSON_Array);
     const cJSON *module;
     size_t n = 0;
     cJSON_ArrayForEach(module, modules)

@@ -38,6 +38,10 @@ static bool check_kind(const struct gi_hf_adapter_config *config, struct glinfer
                                           "kasa_config",
                                           "monteclora_config"};
     const char *type = gi_hf_json_text(config->json, "peft_type");
+    if (!*type) {
+        return gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: peft_type of %s is missing",
+                            config->folder, file_name);
+    }
     if (strcmp(type, "LORA") != 0) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                             "%s: the adapter is of type \"%.40s\"; supported is LORA",
@@ -188,7 +192,7 @@ bool gi_hf_adapter_config_read(struct gi_hf_adapter_config *config, const char *
 {
     char *path = gi_hf_path(folder, file_name, err);
     *config = (struct gi_hf_adapter_config){.folder = folder};
-    config->json = path ? gi_hf_json_read(path, err) : NULL;
+    config->json = path ? gi_hf_json_read(path, cJSON_Object, err) : NULL;
     free(path);
     return config->json && check_kind(config, err) && check_start(config, err) &&
            read_numbers(config, err);

@@ -178,13 +178,7 @@ static struct gi_gguf *compose(struct folder *folder, const char *path,
 static cJSON *read_config(const char *path, struct glinfer_error *err)
 {
     char *name = gi_hf_path(path, "config.json", err);
-    cJSON *config = name ? gi_hf_json_read(name, err) : NULL;
-    if (config && !cJSON_IsObject(config)) {
-        gi_error_set(err, GLINFER_STATUS_BAD_FILE, "%s: not a JSON object: the file is damaged",
-                     name);
-        cJSON_Delete(config);
-        config = NULL;
-    }
+    cJSON *config = name ? gi_hf_json_read(name, cJSON_Object, err) : NULL;
     free(name);
     return config;
 }

@@ -52,7 +52,7 @@ static void add_top_k(struct gi_hf_build *b, const cJSON *json)
 
 void gi_hf_add_sampling(struct gi_hf_build *b)
 {
-    cJSON *json = gi_hf_read_optional(b, "generation_config.json");
+    cJSON *json = gi_hf_read_optional(b, "generation_config.json", cJSON_Object);
     if (json && !cJSON_IsFalse(find(json, "do_sample"))) {
         for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
             add_number(b, json, &numbers[i]);

@@ -244,7 +244,7 @@ static bool add_template_file(struct gi_hf_tokenizer *t, const char *name)
     struct gi_file file = {0};
     struct glinfer_error err = {0};
     char *path = gi_hf_path(t->folder, name, &err), *data = NULL;
-    bool is_read = path && gi_file_open(&file, path, &err);
+    bool is_read = path && gi_hf_is_listed(path) && gi_file_open(&file, path, &err);
     if (is_read && file.size > TEMPLATE_MAX_SIZE) {
         gi_error_set(&err, GLINFER_STATUS_BAD_FILE, "%s has more than %d bytes", name,
                      TEMPLATE_MAX_SIZE);
@@ -256,7 +256,7 @@ static bool add_template_file(struct gi_hf_tokenizer *t, const char *name)
     }
     if (is_read) {
         add_template(t, data, (size_t)file.size, name);
-    } else if (err.status != GLINFER_STATUS_OK && err.status != GLINFER_STATUS_NOT_FOUND) {
+    } else if (err.status != GLINFER_STATUS_OK) {
         gi_hf_keep_error(t, &err);
     }
     gi_file_close(&file);
@@ -290,7 +290,7 @@ void gi_hf_add_templates(struct gi_hf_tokenizer *t)
     const char *name = "tokenizer_config.json";
     const bool has_file = add_template_file(t, "chat_template.jinja");
     const bool is_there = has_file || cJSON_IsString(member) || cJSON_IsArray(member);
-    cJSON *file = is_there ? NULL : gi_hf_read_optional(t->b, "chat_template.json");
+    cJSON *file = is_there ? NULL : gi_hf_read_optional(t->b, "chat_template.json", cJSON_Object);
     if (file) { // of older models of text and pictures
         member = cJSON_GetObjectItemCaseSensitive(file, "chat_template");
         name = "chat_template.json";

@@ -272,14 +272,16 @@ static cJSON *read_file(struct gi_hf_tokenizer *t, const char *name, bool is_nee
 {
     struct glinfer_error err = {0};
     char *path = gi_hf_ok(t->b) ? gi_hf_path(t->folder, name, &err) : NULL;
-    cJSON *json = path ? gi_hf_json_read(path, &err) : NULL;
+    const bool is_listed = path && gi_hf_is_listed(path);
+    cJSON *json =
+        path && (is_needed || is_listed) ? gi_hf_json_read(path, cJSON_Object, &err) : NULL;
     free(path);
-    if (err.status == GLINFER_STATUS_NOT_FOUND && is_needed) {
+    if (err.status == GLINFER_STATUS_NOT_FOUND && !is_listed) {
         gi_hf_fail(t->b, err.status,
                    "has no %s; save the tokenizer of the model in the form that the tokenizers "
                    "library reads",
                    name);
-    } else if (err.status != GLINFER_STATUS_OK && err.status != GLINFER_STATUS_NOT_FOUND) {
+    } else if (err.status != GLINFER_STATUS_OK) {
         gi_hf_keep_error(t, &err);
     }
     return json;

@@ -130,6 +130,21 @@ TEST(a_merged_adapter_changes_what_is_read)
     }
 }
 
+TEST(an_alpha_that_is_too_large_is_that_of_the_adapter)
+{
+    static float w[N_ROWS * N_COLS], a[RANK * N_COLS], b[N_ROWS * RANK];
+    struct contents model_data = {{(uint8_t *)w}}, adapter_data = {{a, b}};
+    struct gi_gguf *model = compose_model(&model_data, NAME, GI_GGML_TYPE_F32, N_ROWS);
+    struct gi_adapter_set set = compose_set(&adapter_data, NAME);
+    struct glinfer_error err;
+    b[5] = 1;
+    set.adapters[0].alpha = 1e30f;
+    must(gi_adapter_merge(&set, model, 1, &err), &err);
+    assert_false(gi_gguf_tensor_read(model, gi_gguf_tensor_at(model, 0), 0, sizeof(w), w, &err));
+    assert_says(err.message, "alpha makes a value of " NAME ".lora_b too large");
+    gi_gguf_close(model);
+}
+
 TEST(tensors_that_cannot_be_changed_are_refused)
 {
     static const struct {

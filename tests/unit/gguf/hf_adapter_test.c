@@ -73,6 +73,9 @@ TEST(wrong_configurations_are_refused)
         const char *says;
     } cases[] = {
         {"tiny-falcon_h1.gguf", LORA "}", GLINFER_STATUS_UNSUPPORTED, "models of \"falcon-h1\""},
+        {"tiny-f32.gguf", "{}", GLINFER_STATUS_BAD_FILE,
+         "peft_type of adapter_config.json is missing"},
+        {"tiny-f32.gguf", "[]", GLINFER_STATUS_BAD_FILE, "adapter_config.json: not a JSON object"},
         {"tiny-f32.gguf", "{\"peft_type\": \"IA3\"}", GLINFER_STATUS_UNSUPPORTED, "\"IA3\""},
         {"tiny-f32.gguf", "{\"peft_type\": \"LORA\"}", GLINFER_STATUS_BAD_FILE, "r of"},
         {"tiny-f32.gguf", "{\"peft_type\": \"LORA\", \"r\": 0}", GLINFER_STATUS_BAD_FILE, "r of"},

@@ -260,67 +260,76 @@ TEST(reading_in_pieces_gives_the_bytes_of_one_read)
 
 //-- what is refused -------------------------------------------------------------------------------
 
+static const struct {
+    const char *folder, *text, *other;
+    enum glinfer_status status;
+    const char *says;
+} wrong[] = {
+    {"gemma3", "\"gemma3_text\"", "\"gemma9\"", GLINFER_STATUS_UNSUPPORTED,
+     "model_type \"gemma9\" (Gemma3ForCausalLM), is not supported; supported are llama"},
+    {"gemma3", "\"num_hidden_layers\"", "\"layers\"", GLINFER_STATUS_BAD_FILE,
+     "the key num_hidden_layers is missing"},
+    {"gemma4_dense", "\"layer_types\"", "\"layers\"", GLINFER_STATUS_BAD_FILE,
+     "the key layer_types is missing"},
+    {"gemma4_dense", "\"full_attention\"]", "7]", GLINFER_STATUS_UNSUPPORTED,
+     "layer_types has 7, only full_attention or sliding_attention is supported"},
+    {"gemma4_dense", ",\"full_attention\"]", "]", GLINFER_STATUS_BAD_FILE,
+     "the key layer_types is invalid, expected a list of 2 texts"},
+    {"gemma4_dense", "\"num_hidden_layers\":2", "\"num_hidden_layers\":700",
+     GLINFER_STATUS_BAD_FILE, "num_hidden_layers is 700, expected 1 to 512"},
+    {"gemma4", "\"global_head_dim\":32", "\"global_head_dim\":0", GLINFER_STATUS_UNSUPPORTED,
+     "a global_head_dim of 0"},
+    {"gemma4", "\"full_attention\":{", "\"full_attention\":1,\"other\":{", GLINFER_STATUS_BAD_FILE,
+     "the key rope_parameters.full_attention is invalid, expected an object"},
+    {"qwen35moe", "\"shared_expert_intermediate_size\":32", "\"shared_expert_intermediate_size\":0",
+     GLINFER_STATUS_BAD_FILE, "shared_expert_intermediate_size is 0"},
+    {"lfm2moe", "\"norm_topk_prob\":true", "\"norm_topk_prob\":[]", GLINFER_STATUS_UNSUPPORTED,
+     "norm_topk_prob is [], only true"},
+    {"llama", "\"head_dim\":16", "\"head_dim\":0", GLINFER_STATUS_BAD_FILE,
+     "4 heads of 0 elements are invalid"},
+    {"llama", "\"rope_scaling\":{", "\"rope_scaling\":7,\"other\":{", GLINFER_STATUS_BAD_FILE,
+     "the key rope_scaling is invalid, expected an object"},
+    {"llama", "\"rope_type\":\"llama3\"", "\"rope_type\":3", GLINFER_STATUS_BAD_FILE,
+     "the key rope_scaling.rope_type is invalid, expected a text"},
+    {"llama", "\"factor\":32.0", "\"factor\":0", GLINFER_STATUS_BAD_FILE,
+     "the factor of rope_scaling is 0, expected 1 to 1000000"},
+    {"llama", "\"low_freq_factor\":1.0", "\"low_freq_factor\":-1", GLINFER_STATUS_BAD_FILE,
+     "low_freq_factor -1"},
+    {"phi3", "\"longrope\"", "\"yarn\"", GLINFER_STATUS_UNSUPPORTED, "RoPE scaling \"yarn\""},
+    {"phi3", "\"short_factor\":[1.0,", "\"short_factor\":[", GLINFER_STATUS_BAD_FILE,
+     "rope_scaling has 5 numbers for rope_factors_short.weight, expected 6"},
+    {"phi3", "original_max_position_embeddings\":128", "original_max_position_embeddings\":0",
+     GLINFER_STATUS_BAD_FILE, "an original context of 0"},
+    {"llama", "\"head_dim\":16", "\"head_dim\":16,\"partial_rotary_factor\":1e30",
+     GLINFER_STATUS_UNSUPPORTED, "partial_rotary_factor is 1e+30, only 1 is supported"},
+    {"llama", "\"head_dim\":16", "\"head_dim\":4294967295", GLINFER_STATUS_BAD_FILE,
+     "4 heads of 4294967295 elements are invalid, expected 1 to 65536"},
+    {"phi3", "\"partial_rotary_factor\":0.75", "\"partial_rotary_factor\":-1",
+     GLINFER_STATUS_BAD_FILE, "config.json: partial_rotary_factor is -1 of 64"},
+    {"lfm2", "\"block_multiple_of\":16", "\"block_multiple_of\":0", GLINFER_STATUS_BAD_FILE,
+     "block_multiple_of is 0"},
+    {"qwen35", "\"linear_num_key_heads\":2", "\"linear_num_key_heads\":3", GLINFER_STATUS_BAD_FILE,
+     "4 heads of v cannot share 3 heads of k"},
+    {"qwen35", "\"linear_value_head_dim\":16", "\"linear_value_head_dim\":24",
+     GLINFER_STATUS_BAD_FILE, "does not have the 160 rows"},
+    {"qwen35", "[2,1,1]", "[2,1,1,0,0]", GLINFER_STATUS_BAD_FILE, "mrope_section is invalid"},
+    {"qwen35", "\"partial_rotary_factor\":0.25", "\"partial_rotary_factor\":1e30",
+     GLINFER_STATUS_BAD_FILE, "partial_rotary_factor is 1e+30 of 32, expected 0 to 1"},
+    {"granitehybrid", "\"mamba_n_groups\":1", "\"mamba_n_groups\":3", GLINFER_STATUS_BAD_FILE,
+     "expected rows of 21"},
+    {"gpt_oss", "\"head_dim\":16", "\"head_dim\":\"16\"", GLINFER_STATUS_BAD_FILE,
+     "the key head_dim is invalid"},
+    {"modernbert", "\"mean\"", "\"most\"", GLINFER_STATUS_UNSUPPORTED,
+     "classifier_pooling is \"most\""},
+};
+
 TEST(wrong_keys_of_families_are_named)
 {
-    static const struct {
-        const char *folder, *text, *other;
-        enum glinfer_status status;
-        const char *says;
-    } cases[] = {
-        {"gemma3", "\"gemma3_text\"", "\"gemma9\"", GLINFER_STATUS_UNSUPPORTED,
-         "model_type \"gemma9\" (Gemma3ForCausalLM), is not supported; supported are llama"},
-        {"gemma3", "\"num_hidden_layers\"", "\"layers\"", GLINFER_STATUS_BAD_FILE,
-         "the key num_hidden_layers is missing"},
-        {"gemma4_dense", "\"layer_types\"", "\"layers\"", GLINFER_STATUS_BAD_FILE,
-         "the key layer_types is missing"},
-        {"gemma4_dense", "\"full_attention\"]", "7]", GLINFER_STATUS_UNSUPPORTED,
-         "layer_types has 7, only full_attention or sliding_attention is supported"},
-        {"gemma4_dense", ",\"full_attention\"]", "]", GLINFER_STATUS_BAD_FILE,
-         "the key layer_types is invalid, expected a list of 2 texts"},
-        {"gemma4_dense", "\"num_hidden_layers\":2", "\"num_hidden_layers\":700",
-         GLINFER_STATUS_BAD_FILE, "num_hidden_layers is 700, expected 1 to 512"},
-        {"llama", "\"head_dim\":16", "\"head_dim\":0", GLINFER_STATUS_BAD_FILE,
-         "4 heads of 0 elements are invalid"},
-        {"llama", "\"rope_scaling\":{", "\"rope_scaling\":7,\"other\":{", GLINFER_STATUS_BAD_FILE,
-         "the key rope_scaling is invalid, expected an object"},
-        {"llama", "\"rope_type\":\"llama3\"", "\"rope_type\":3", GLINFER_STATUS_BAD_FILE,
-         "the key rope_scaling.rope_type is invalid, expected a text"},
-        {"llama", "\"factor\":32.0", "\"factor\":0", GLINFER_STATUS_BAD_FILE,
-         "the factor of rope_scaling is 0, expected 1 to 1000000"},
-        {"llama", "\"low_freq_factor\":1.0", "\"low_freq_factor\":-1", GLINFER_STATUS_BAD_FILE,
-         "low_freq_factor -1"},
-        {"phi3", "\"longrope\"", "\"yarn\"", GLINFER_STATUS_UNSUPPORTED, "RoPE scaling \"yarn\""},
-        {"phi3", "\"short_factor\":[1.0,", "\"short_factor\":[", GLINFER_STATUS_BAD_FILE,
-         "rope_scaling has 5 numbers for rope_factors_short.weight, expected 6"},
-        {"phi3", "original_max_position_embeddings\":128", "original_max_position_embeddings\":0",
-         GLINFER_STATUS_BAD_FILE, "an original context of 0"},
-        {"llama", "\"head_dim\":16", "\"head_dim\":16,\"partial_rotary_factor\":1e30",
-         GLINFER_STATUS_UNSUPPORTED, "partial_rotary_factor is 1e+30, only 1 is supported"},
-        {"llama", "\"head_dim\":16", "\"head_dim\":4294967295", GLINFER_STATUS_BAD_FILE,
-         "4 heads of 4294967295 elements are invalid, expected 1 to 65536"},
-        {"phi3", "\"partial_rotary_factor\":0.75", "\"partial_rotary_factor\":-1",
-         GLINFER_STATUS_BAD_FILE, "partial_rotary_factor is -1 of 64"},
-        {"lfm2", "\"block_multiple_of\":16", "\"block_multiple_of\":0", GLINFER_STATUS_BAD_FILE,
-         "block_multiple_of is 0"},
-        {"qwen35", "\"linear_num_key_heads\":2", "\"linear_num_key_heads\":3",
-         GLINFER_STATUS_BAD_FILE, "4 heads of v cannot share 3 heads of k"},
-        {"qwen35", "\"linear_value_head_dim\":16", "\"linear_value_head_dim\":24",
-         GLINFER_STATUS_BAD_FILE, "does not have the 160 rows"},
-        {"qwen35", "[2,1,1]", "[2,1,1,0,0]", GLINFER_STATUS_BAD_FILE, "mrope_section is invalid"},
-        {"qwen35", "\"partial_rotary_factor\":0.25", "\"partial_rotary_factor\":1e30",
-         GLINFER_STATUS_BAD_FILE, "partial_rotary_factor is 1e+30 of 32, expected 0 to 1"},
-        {"granitehybrid", "\"mamba_n_groups\":1", "\"mamba_n_groups\":3", GLINFER_STATUS_BAD_FILE,
-         "expected rows of 21"},
-        {"gpt_oss", "\"head_dim\":16", "\"head_dim\":\"16\"", GLINFER_STATUS_BAD_FILE,
-         "the key head_dim is invalid"},
-        {"modernbert", "\"mean\"", "\"most\"", GLINFER_STATUS_UNSUPPORTED,
-         "classifier_pooling is \"most\""},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct glinfer_error err = {0};
-        assert_null(open_edited(cases[i].folder, cases[i].text, cases[i].other, &err));
-        assert_says(err.message, cases[i].says);
-        assert_int_equal(err.status, cases[i].status);
+        assert_null(open_edited(wrong[i].folder, wrong[i].text, wrong[i].other, &err));
+        assert_says(err.message, wrong[i].says);
+        assert_int_equal(err.status, wrong[i].status);
     }
 }
 
@@ -383,6 +392,7 @@ TEST(generation_config_gives_the_sampling)
         {"{\"top_p\":1.5}", NULL, 0, "the key top_p is invalid, expected a number of 0 to 1"},
         {"{\"top_k\":-1}", NULL, 0, "the key top_k is invalid"},
         {"{\"top_k\"", NULL, 0, "generation_config.json: invalid JSON"},
+        {"[1]", NULL, 0, "generation_config.json: not a JSON object"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct glinfer_error err = {0};
@@ -400,6 +410,14 @@ TEST(generation_config_gives_the_sampling)
         assert_float_equal(value, cases[i].value, 0);
         gi_gguf_close(gguf);
     }
+}
+
+TEST(a_link_to_a_file_that_was_not_downloaded_is_named)
+{
+    struct glinfer_error err = {0};
+    assert_int_equal(symlink("/nonexistent", temp_path("generation_config.json")), 0);
+    assert_fails(open_edited("llama", "\"llama\"", "\"llama\"", &err), err, NOT_FOUND,
+                 "generation_config.json");
 }
 
 // Opens each adapter of tests/data/peft with its model; llama.cpp's converter has listed the

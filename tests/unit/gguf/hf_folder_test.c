@@ -270,6 +270,10 @@ TEST(wrong_configurations_are_refused)
     } cases[] = {
         {"[]", "config.json: not a JSON object", GLINFER_STATUS_BAD_FILE},
         {"{", "config.json: invalid JSON", GLINFER_STATUS_BAD_FILE},
+        {"{\"model_type\":\"llama\",\"model_type\":\"qwen2\"}",
+         "has two values of model_type:", GLINFER_STATUS_BAD_FILE},
+        {"{\"model_type\":\"llama\",\"rope_scaling\":{\"factor\":1,\"factor\":2}}",
+         "has two values of factor:", GLINFER_STATUS_BAD_FILE},
         {"{}", "config.json has no \"model_type\"", GLINFER_STATUS_UNSUPPORTED},
         {"{\"model_type\":\"llama\",\"hidden_act\":\"relu\"}", "hidden_act is \"relu\", only silu",
          GLINFER_STATUS_UNSUPPORTED},

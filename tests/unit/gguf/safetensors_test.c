@@ -226,6 +226,8 @@ TEST(a_wrong_index_is_refused)
         {"{\"weight_map\":{\"a\":\"../x.safetensors\"}}", "invalid file name"},
         {"{\"weight_map\":{\"a\":\"f/x.safetensors\"}}", "invalid file name"},
         {"{\"weight_map\":{\"a\":\"x.safetensors\",\"a\":\"y.safetensors\"}}",
+         "has two values of a:"},
+        {"{\"weight_map\":{\"a\":\"x.safetensors\",\"a\":\"x.safetensors\"}}",
          "names tensor a twice"},
         {"{\"weight_map\":{\"a\":\"y.safetensors\",\"b\":\"x.safetensors\"}}",
          "tensor a is not in y.safetensors"},

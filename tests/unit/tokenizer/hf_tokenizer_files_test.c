@@ -133,6 +133,17 @@ TEST(a_folder_without_a_tokenizer_says_so)
     must_fail(convert(temp_folder, &err), BAD_FILE, "tokenizer.json");
 }
 
+TEST(links_to_files_that_were_not_downloaded_are_named)
+{
+    static const char *const names[] = {"tokenizer_config.json", "chat_template.jinja"};
+    for (size_t i = 0; i < 2; i++) {
+        write_small("", BPE);
+        assert_int_equal(symlink("/nonexistent", temp_path(names[i])), 0);
+        must_fail(convert(temp_folder, &err), NOT_FOUND, names[i]);
+        remove(temp_path(names[i]));
+    }
+}
+
 TEST(the_vocabulary_has_as_many_tokens_as_the_embedding_rows)
 {
     write_small("", BPE);

@@ -118,10 +118,7 @@ static bool add_b(const struct gi_model_plan *plan, const struct gi_plan_weight 
         for (uint32_t j = 0; ok && j < rank; j++) {
             const uint32_t column = adapter->begin + j;
             const float value = values[(size_t)source_row * rank + j] * factor;
-            ok = fabsf(value) < 65504 ||
-                 gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                              "%s: alpha makes a value of %.*s.lora_b too large",
-                              gi_gguf_path(adapter->gguf), (int)pair->base.size, pair->base.data);
+            ok = gi_adapter_check_value(adapter, pair, value, err);
             tile[(column / 2 + 1) * GI_TILE_ROWS + row % GI_TILE_ROWS] |=
                 ok ? (uint32_t)gi_float_to_half(value) << 16 * (column % 2) : 0;
         }

@@ -71,7 +71,10 @@ static bool change_rows(const struct merge *merge, const struct gi_adapter_pair 
         .b = b,
         .factor = merge->scale * gi_adapter_factor(&merge->adapter, pair),
     };
-    const bool ok = b;
+    bool ok = b;
+    for (size_t i = 0; ok && i < n * rank; i++) {
+        ok = gi_adapter_check_value(&merge->adapter, pair, b[i] * job.factor, err);
+    }
     job.rows = rows;
     for (; ok && job.done < n; job.done += BLOCK_ROWS) {
         const size_t left = n - job.done;

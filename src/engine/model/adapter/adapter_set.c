@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const char suffix_a[] = ".lora_a", suffix_b[] = ".lora_b";
-enum { SUFFIX_SIZE = sizeof(suffix_a) - 1 };
+enum { SUFFIX_SIZE = sizeof(suffix_a) - 1, LARGEST_HALF = 65504 };
 
 static int compare_names(struct gi_gguf_string a, struct gi_gguf_string b)
 {
@@ -243,6 +243,15 @@ float gi_adapter_factor(const struct gi_adapter *adapter, const struct gi_adapte
     return adapter->alpha != 0 ? adapter->alpha / (float)pair->b->dims[0] : 1;
 }
 
+bool gi_adapter_check_value(const struct gi_adapter *adapter, const struct gi_adapter_pair *pair,
+                            float value, struct glinfer_error *err)
+{
+    return fabsf(value) < LARGEST_HALF ||
+           gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                        "%s: alpha makes a value of %.*s.lora_b too large",
+                        gi_gguf_path(adapter->gguf), (int)pair->base.size, pair->base.data);
+}
+
 bool gi_adapter_check_model(const struct gi_adapter *adapter, const struct gi_gguf *model,
                             struct glinfer_error *err)
 {
@@ -286,7 +295,6 @@ bool gi_adapter_refuse(const struct gi_adapter *adapter, const struct gi_adapter
 float *gi_adapter_read(const struct gi_adapter *adapter, const struct gi_gguf_tensor *tensor,
                        size_t first, size_t n, struct glinfer_error *err)
 {
-    enum { LARGEST_HALF = 65504 };
     const struct gi_quant *quant = gi_quant_find(tensor->type->type);
     const size_t n_cols = (size_t)tensor->dims[0];
     const size_t row_size = (size_t)(tensor->size / tensor->dims[1]);

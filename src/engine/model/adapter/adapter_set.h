@@ -53,6 +53,9 @@ struct gi_adapter_pair *gi_adapter_find(const struct gi_adapter *adapter,
 const struct gi_gguf_tensor *gi_adapter_base(const struct gi_adapter_pair *pair,
                                              const struct gi_gguf *model);
 float gi_adapter_factor(const struct gi_adapter *adapter, const struct gi_adapter_pair *pair);
+// Fails with BAD_FILE if the product of a value of matrix B and the factor does not fit a half.
+bool gi_adapter_check_value(const struct gi_adapter *adapter, const struct gi_adapter_pair *pair,
+                            float value, struct glinfer_error *err);
 // Fail with BAD_FILE unless the adapter is made for the model's architecture; unless the matrices
 // of a pair, with the columns and rows that the message names, fit a tensor of the model.
 bool gi_adapter_check_model(const struct gi_adapter *adapter, const struct gi_gguf *model,
