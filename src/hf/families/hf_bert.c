@@ -33,14 +33,14 @@ static const struct gi_hf_row bert_rows[] = {
     NORM(LAYER "output.LayerNorm", "blk.%.layer_output_norm"),
 };
 
-static void add_encoder(struct gi_hf_build *b)
+static void add_encoder(struct gi_hf_build *b, const char *epsilon)
 {
     gi_hf_add_u32(b, "block_count", gi_hf_layer_count(b));
     gi_hf_add_u32(b, "context_length", gi_hf_u32(b, "max_position_embeddings"));
     gi_hf_add_u32(b, "embedding_length", gi_hf_u32(b, "hidden_size"));
     gi_hf_add_u32(b, "feed_forward_length", gi_hf_u32(b, "intermediate_size"));
     gi_hf_add_u32(b, "attention.head_count", gi_hf_u32(b, "num_attention_heads"));
-    gi_hf_add_f32(b, "attention.layer_norm_epsilon", gi_hf_f32(b, "layer_norm_eps|norm_eps"));
+    gi_hf_add_f32(b, "attention.layer_norm_epsilon", gi_hf_f32(b, epsilon));
     gi_hf_add_bool(b, "attention.causal", false);
     gi_hf_add_pooling(b);
     gi_hf_add_labels(b);
@@ -54,7 +54,7 @@ static const struct gi_hf_row bert_classifier_rows[] = {
 // The pooler is a part of classifiers alone.
 static void build_bert(struct gi_hf_build *b)
 {
-    add_encoder(b);
+    add_encoder(b, "layer_norm_eps");
     GI_HF_ADD_ROWS(b, bert_rows);
     if (gi_hf_find(b, "classifier.weight")) {
         GI_HF_ADD_ROWS(b, bert_classifier_rows);
@@ -88,13 +88,21 @@ static const struct gi_hf_fixed modern_classifier_fixed[] = {{"classifier_activa
 
 static void build_modern(struct gi_hf_build *b)
 {
-    add_encoder(b);
+    const uint32_t period = gi_hf_u32(b, "global_attn_every_n_layers");
+    const uint32_t n_window = gi_hf_u32(b, "local_attention");
+    if (period == 0 || n_window == 0) {
+        gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
+                   "config.json: global_attn_every_n_layers is %u and local_attention %u, expected "
+                   "positive numbers",
+                   period, n_window);
+        return;
+    }
+    add_encoder(b, "norm_eps");
     gi_hf_add_u32(b, "vocab_size", gi_hf_u32(b, "vocab_size"));
     gi_hf_add_f32(b, "rope.freq_base", gi_hf_rope_base(b, 160000.0f));
     gi_hf_add_f32(b, "rope.freq_base_swa", gi_hf_window_base(b, 10000.0f));
     gi_hf_add_text(b, "rope.scaling.type", "none");
-    gi_hf_add_u32(b, "attention.sliding_window", gi_hf_u32(b, "local_attention"));
-    const uint32_t period = gi_hf_u32(b, "global_attn_every_n_layers");
+    gi_hf_add_u32(b, "attention.sliding_window", n_window);
     if (!gi_hf_add_windows(b, period, period, true)) {
         gi_hf_add_u32(b, "attention.sliding_window_pattern", period);
     }

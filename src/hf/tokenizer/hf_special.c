@@ -246,7 +246,7 @@ static bool add_template_file(struct gi_hf_tokenizer *t, const char *name)
     char *path = gi_hf_path(t->folder, name, &err), *data = NULL;
     bool is_read = path && gi_hf_is_listed(path) && gi_file_open(&file, path, &err);
     if (is_read && file.size > TEMPLATE_MAX_SIZE) {
-        gi_error_set(&err, GLINFER_STATUS_BAD_FILE, "%s has more than %d bytes", name,
+        gi_error_set(&err, GLINFER_STATUS_BAD_FILE, "%s has more than %d bytes", path,
                      TEMPLATE_MAX_SIZE);
         is_read = false;
     }

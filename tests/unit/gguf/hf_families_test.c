@@ -319,6 +319,8 @@ static const struct {
      "expected rows of 21"},
     {"gpt_oss", "\"head_dim\":16", "\"head_dim\":\"16\"", GLINFER_STATUS_BAD_FILE,
      "the key head_dim is invalid"},
+    {"modernbert", "\"local_attention\":16", "\"local_attention\":0", GLINFER_STATUS_BAD_FILE,
+     "local_attention 0, expected positive"},
     {"modernbert", "\"mean\"", "\"most\"", GLINFER_STATUS_UNSUPPORTED,
      "classifier_pooling is \"most\""},
 };

@@ -149,6 +149,19 @@ TEST(magnitudes_of_yarn_are_those_of_the_file)
     }
 }
 
+TEST(the_epsilon_of_modernbert_is_that_of_its_norms)
+{
+    struct glinfer_error err = {0};
+    float epsilon = 0;
+    struct gi_gguf *gguf =
+        open_edited("modernbert", "\"norm_eps\":1e-05", "\"norm_eps\":0.25", &err);
+    must(gguf, &err);
+    must(gi_gguf_get_f32(gguf, "modern-bert.attention.layer_norm_epsilon", 0, &epsilon, &err),
+         &err);
+    assert_true(epsilon == 0.25f);
+    gi_gguf_close(gguf);
+}
+
 TEST(rotations_of_granite_are_those_of_the_file)
 {
     static const struct {
