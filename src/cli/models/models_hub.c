@@ -32,6 +32,7 @@ static void add_file(struct models_files *files, const cJSON *item)
     const cJSON *lfs = cli_json_get(item, "lfs");
     const char *sha256 = text_of(lfs, "oid");
     const bool is_model = models_ends_with(path, ".gguf") || models_is_ggml(path);
+    files->has_adapter = files->has_adapter || strcmp(path, "adapter_config.json") == 0;
     if (strcmp(text_of(item, "type"), "file") != 0 || !(is_model || models_is_folder_file(path))) {
         return;
     }
@@ -149,16 +150,39 @@ static const struct models_file *find_quant(const struct models_files *files, co
     return best;
 }
 
-bool models_hub_is_folder(const struct models_files *files)
+// Returns the files of a model in SafeTensors that a repository has: 1 config.json, 2 weights, 4
+// tokenizer.json.
+static unsigned find_members(const struct models_files *files)
 {
-    bool has_config = false, has_weights = false;
+    unsigned members = 0;
     for (size_t i = 0; i < files->folder.count; i++) {
         const char *path = files->folder.items[i].path;
-        has_config = has_config || strcmp(path, "config.json") == 0;
-        has_weights = has_weights ||
-                      (strncmp(path, "model", 5) == 0 && models_ends_with(path, ".safetensors"));
+        const bool is_weight =
+            strncmp(path, "model", 5) == 0 && models_ends_with(path, ".safetensors");
+        members |= strcmp(path, "config.json") == 0      ? 1
+                   : is_weight                           ? 2
+                   : strcmp(path, "tokenizer.json") == 0 ? 4
+                                                         : 0;
     }
-    return files->count == 0 && has_config && has_weights;
+    return members;
+}
+
+bool models_hub_is_folder(const struct models_files *files)
+{
+    return files->count == 0 && find_members(files) == 7;
+}
+
+// Returns what a repository without a GGUF file has, and what to do.
+static const char *find_other(const struct models_files *files)
+{
+    const unsigned members = find_members(files);
+    return files->has_strange ? " with a name that is allowed here"
+           : members == 7 ? ", but SafeTensors: leave out the type, and choose one with --quantize"
+           : members == 3 ? ", but SafeTensors without tokenizer.json, which glinfer needs: take a "
+                            "repository with GGUF files of the model"
+           : files->has_adapter ? ", but a LoRA adapter: fetch its files with another program, and "
+                                  "give its model with -m and their folder with --lora"
+                                : "";
 }
 
 void models_files_finish(struct models_files *files)
@@ -214,11 +238,7 @@ const struct models_file *models_hub_choose(const struct models_files *files,
         return file;
     }
     if (files->count == 0) {
-        snprintf(why, size, "has no GGUF file%s",
-                 files->has_strange ? " with a name that is allowed here"
-                 : models_hub_is_folder(files)
-                     ? ", but SafeTensors: leave out the type, and choose one with --quantize"
-                     : "");
+        snprintf(why, size, "has no GGUF file%s", find_other(files));
         return NULL;
     }
     const char *wanted = source->file[0] ? source->file : source->quant;

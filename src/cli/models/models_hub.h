@@ -16,6 +16,7 @@ struct models_files {
         size_t count, capacity;
     } folder;         // files of a model in SafeTensors
     bool has_strange; // GGUF files with names that are not allowed here
+    bool has_adapter; // a LoRA adapter of PEFT
 };
 
 // Adds the files of GGUF and of whisper.cpp in an answer of the hub's tree, and those of a model in
@@ -29,7 +30,8 @@ const struct models_file *models_hub_choose(const struct models_files *files,
                                             const struct models_source *source, char *why,
                                             size_t size);
 
-// Returns true for the files of a model in SafeTensors without a file of GGUF or of whisper.cpp.
+// Returns true for the files of a model in SafeTensors, its tokenizer.json among them, without a
+// file of GGUF or of whisper.cpp.
 bool models_hub_is_folder(const struct models_files *files);
 void models_files_finish(struct models_files *files);
 // Returns the file of a path, or NULL.

@@ -355,6 +355,10 @@ def chooses_a_file_of_the_hub(place):
     assert place.pull("hf:User.1/Repo-GGUF:Q6_K").strip().endswith("/Q6_K/m-Q6_K-00001-of-00002.gguf")
     place.hub.add_repo("u/none", {"README.md": b"", "model.safetensors": b""})
     assert "has no GGUF file" in place.pull("hf:u/none", status=1)
+    place.hub.add_repo("u/lora", {"adapter_config.json": b"", "adapter_model.safetensors": b""})
+    assert "but a LoRA adapter" in place.pull("hf:u/lora", status=1)
+    place.hub.add_repo("u/old", {"config.json": b"", "model.safetensors": b"", "tokenizer.model": b""})
+    assert "SafeTensors without tokenizer.json" in place.pull("hf:u/old", status=1)
 
 
 def uses_a_page_of_the_hub(place):
