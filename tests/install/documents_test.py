@@ -30,7 +30,7 @@ SUBSTITUTES = [
     (r"(glinfer bench -m \S+)$", r"\1 -p 16 -n 8 -r 1"),
     (r"(glinfer tune -m \S+)", r"\1 --max-seconds 0.1"),
     (r"(glinfer selftest)$", r"\1 -m model.gguf"),
-    (r"(glinfer report)$", r"\1 -m model.gguf -p 8 -n 4 -d 16 -r 1"),
+    (r"(glinfer report)( -m model.gguf -o report.txt)?$", r"\1 -m model.gguf -p 8 -n 4 -d 16 -r 1"),  # with -o in golden.cli_report
     (r"(glinfer profile -m \S+)( -p 128)?", r"\1 -p 16 -n 2"),
     (r"(glinfer run .*)", r"\1 -n 8"),
     (r"(\./ask .*)", r"\1 8"),

@@ -120,11 +120,11 @@ head -c 64 /dev/zero | tr '\0' '\377' | dd of="$dir/nan.gguf" bs=1 seek=$(($(wc 
 check 'status of weights with NaN' "$?" 1
 check 'their tensor is named' "$(grep -c 'nan.gguf: .*\.weight has values that are infinite or no numbers' "$dir/log")" 1
 
-# Without a model it generates some, and removes their files.
+# Without a model it generates some, and removes their files. llvmpipe compiles the lane form faster than rows.
 mkdir "$dir/tmp"
-TMPDIR=$dir/tmp "$glinfer" selftest -v >"$dir/report" 2>"$dir/log"
+GLINFER_BATCH=lane TMPDIR=$dir/tmp "$glinfer" selftest -v >"$dir/report" 2>"$dir/log"
 check 'status without a model' "$?" 0
-for kernel in gemm_row gemv_qkv gemv_expert route norm_rope_kv logprob full_bins full_sample; do
+for kernel in gemm_lane gemv_qkv gemv_expert route norm_rope_kv logprob full_bins full_sample; do
     check "$kernel is tested without a model" "$(grep -c "^ok .* $kernel.comp" "$dir/report" | sed 's/^[1-9][0-9]*$/yes/')" yes
 done
 for type in q4_0 q4_1 q8_0 q4_k q5_k q6_k; do
