@@ -3,17 +3,17 @@
 // beginning on. A word that has a place where no token fits is unknown as a whole.
 #include "base/array.h"
 #include "base/utf8.h"
+#include "tokenizer/steps/unicode_form.h"
 #include "tokenizer/tokenizer_impl.h"
 #include "tokenizer/vocab/pretokenizer.h"
-#include "tokenizer/vocab/unicode_fold.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utf8proc.h>
 
 #define SPACE      "\u2581" // before the first token of a word
 #define SPACE_SIZE (sizeof(SPACE) - 1)
-#define COUNT(x)   (sizeof(x) / sizeof((x)[0]))
 
 struct wordpiece {
     struct gi_pretokenizer *words;
@@ -67,38 +67,18 @@ static size_t decode_token(char *text, size_t size)
 
 //-- characters ------------------------------------------------------------------------------------
 
-// Returns what a character becomes: in lower case, without marks; every space is U+0020.
+// Returns what a character becomes: the first of its canonical decomposition in lower case; every
+// space is U+0020.
 static uint32_t fold(uint32_t code)
 {
-    enum { HANGUL_FIRST = 0xac00, HANGUL_END = 0xd7a4, LEAD = 0x1100, EACH_LEAD = 588 };
-    if (code >= HANGUL_FIRST && code < HANGUL_END) {
-        return LEAD + (code - HANGUL_FIRST) / EACH_LEAD;
-    }
-    if (code - 0xf900 < COUNT(ideographs_f900)) {
-        return ideographs_f900[code - 0xf900];
-    }
-    if (code - 0x2f800 < COUNT(ideographs_2f800)) {
-        return ideographs_2f800[code - 0x2f800];
-    }
-    if ((code >= 0x09 && code <= 0x0d) || (code >= 0x2000 && code <= 0x200a) || code == 0x85 ||
-        code == 0xa0 || code == 0x1680 || code == 0x2028 || code == 0x2029 || code == 0x202f ||
-        code == 0x205f || code == 0x3000) {
+    enum { DECOMPOSED_MAX = 4 };
+    if (gi_is_unicode_space(code)) {
         return ' ';
     }
-    size_t low = 0, high = COUNT(fold_runs); // the last run that does not begin after code
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (fold_runs[middle].first <= code) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    const struct fold_run *run = low > 0 ? &fold_runs[low - 1] : NULL;
-    const uint32_t at = run ? (code - run->first) / run->step : 0;
-    return run && at < run->count && run->first + at * run->step == code
-               ? run->to + at * run->to_step
-               : code;
+    utf8proc_int32_t codes[DECOMPOSED_MAX] = {(utf8proc_int32_t)code};
+    utf8proc_decompose_char(codes[0], codes, DECOMPOSED_MAX,
+                            (utf8proc_option_t)(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE), NULL);
+    return (uint32_t)utf8proc_tolower(codes[0]);
 }
 
 //-- words -----------------------------------------------------------------------------------------
