@@ -6,7 +6,6 @@
 #include "hf/mlx/mlx_folder.h"
 #include "quant/quant.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,5 @@
 #include "cli/embed/cli_embedding.h"
 
-#include "cli/common/cli_session.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

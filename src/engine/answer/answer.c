@@ -2,7 +2,6 @@
 // read back while the next one runs. The first chain is the token that follows the prompt.
 #include "engine/answer/answer.h"
 
-#include "base/arguments.h"
 #include "base/clock.h"
 #include "engine/answer/context_full.h"
 #include "engine/answer/joint_run.h"

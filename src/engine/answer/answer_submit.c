@@ -4,7 +4,6 @@
 #include "engine/answer/answer.h"
 #include "engine/session/saved/checkpoints.h"
 #include "engine/session/step_executors.h"
-#include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 
 //-- step_state ----------------------------------------------------------------------------------

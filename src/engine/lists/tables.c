@@ -4,7 +4,6 @@
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/multi_executor.h"
 #include "graph/graph_ends.h"
-#include "ops/gemm/batch_form.h"
 #include "ops/sample/speech_choice.h"
 
 #include <string.h>

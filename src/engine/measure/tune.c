@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "gguf/ggml_type.h"
 
-#include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

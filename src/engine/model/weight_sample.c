@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 #include "engine/model/plan/plan_rows.h"
-#include "engine/model/weight_store.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "base/round.h"
 #include "engine/selftest/test_case.h"
 #include "glsl/sample/sample_params.h"
-#include "ops/sample/sample.h"
 
 #include <math.h>
 #include <string.h>

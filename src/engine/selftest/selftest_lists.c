@@ -1,7 +1,6 @@
 // The self-test of lists: writes their inputs, and restores the memory that the tests write.
 #include "base/clock.h"
 #include "engine/selftest/selftest_run.h"
-#include "gpu/device/fence.h"
 #include "gpu/device/settings.h"
 
 #include <assert.h>

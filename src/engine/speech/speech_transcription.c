@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/round.h"
 #include "engine/speech/speech_chain.h"
-#include "speech/mel.h"
 #include "speech/vad.h"
 
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-#include "base/array.h"
 #include "grammar/schema/schema_members.h"
 #include "grammar/schema/schema_refs.h"
 #include "grammar/schema/schema_set.h"

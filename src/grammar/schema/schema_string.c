@@ -1,7 +1,6 @@
 #include "grammar/schema/schema_string.h"
 
 #include "base/json_escape.h"
-#include "grammar/schema/schema_value.h"
 
 #include <stdlib.h>
 #include <string.h>

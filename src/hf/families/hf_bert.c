@@ -2,7 +2,6 @@
 #include "hf/families/hf_families.h"
 #include "hf/families/hf_fixed.h"
 #include "hf/families/hf_layers.h"
-#include "hf/families/hf_rows.h"
 #include "hf/families/hf_sentence.h"
 
 #define BOTH(from, to)                                                                             \

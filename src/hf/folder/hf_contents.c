@@ -1,7 +1,5 @@
 #include "hf/folder/hf_contents.h"
 
-#include "base/array.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>

@@ -1,6 +1,5 @@
 #include "base/round.h"
 #include "glsl/gemm/gemm_params.h"
-#include "gpu/device/settings.h"
 #include "ops/experts/experts.h"
 #include "ops/gemm/batch.h"
 #include "ops/gemm/batch_form.h"

@@ -1,8 +1,6 @@
 #include "ops/gemv/gemv_batch.h"
 
 #include "base/round.h"
-#include "gpu/device/settings.h"
-#include "ops/gemm/batch.h"
 #include "ops/gemm/batch_form.h"
 
 #include <string.h>

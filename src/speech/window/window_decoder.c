@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "sampler/philox.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,10 +3,7 @@
 #include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
 #include "cli/common/cli_random.h"
-#include "cli/common/cli_session.h"
 #include "cli/serve/api/serve_encode.h"
-#include "cli/serve/api/serve_handlers.h"
-#include "cli/serve/api/serve_tokens.h"
 #include "cli/serve/calls/serve_styles.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 #include "cli/serve/api/serve_encode.h"
 
-#include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
 #include "cli/common/cli_session.h"
 

@@ -1,7 +1,6 @@
 // The model of the server as Ollama tells it: /api/tags, /api/ps, /api/show; /api/pull, which has
 // nothing to do; and the version.
 #include "cli/common/cli_json.h"
-#include "cli/common/cli_json_read.h"
 #include "cli/serve/api/serve_handlers.h"
 #include "cli/serve/ollama/serve_ollama.h"
 

@@ -1,6 +1,5 @@
 #include "cli/serve/router/serve_model.h"
 
-#include "cli/common/cli_io.h"
 #include "cli/models/models_source.h"
 
 #include <malloc.h>

@@ -2,7 +2,6 @@
 #include "cli/serve/router/serve_catalog.h"
 #include "cli/serve/router/serve_router_state.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

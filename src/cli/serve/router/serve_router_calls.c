@@ -1,5 +1,4 @@
 // Calls of a router: those about all models, and the model of any other.
-#include "cli/common/cli_json.h"
 #include "cli/common/cli_json_read.h"
 #include "cli/models/models_cache.h"
 #include "cli/serve/api/serve_handlers.h"
