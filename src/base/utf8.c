@@ -59,6 +59,15 @@ size_t gi_utf8_decode(const char *text, size_t size, uint32_t *code)
     return whole;
 }
 
+size_t gi_utf8_count(const char *text, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < size; i++) {
+        n += !gi_utf8_continues(text[i]);
+    }
+    return n;
+}
+
 uint32_t gi_utf8_take(const char **text)
 {
     const size_t size = size_of((uint8_t) * *text);

@@ -23,6 +23,8 @@ size_t gi_utf8_match(const char *text, size_t size, size_t *whole);
 // Reads the well-formed character at the beginning of text[0..size). Returns its size; 0 if the
 // beginning is not well-formed or not complete.
 size_t gi_utf8_decode(const char *text, size_t size, uint32_t *code);
+// Returns the number of characters of a well-formed text.
+size_t gi_utf8_count(const char *text, size_t size);
 // Reads a character of a well-formed string and advances.
 uint32_t gi_utf8_take(const char **text);
 

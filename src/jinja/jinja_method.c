@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "jinja/jinja_run.h"
 #include "jinja/jinja_write.h"
 
@@ -121,7 +122,7 @@ static struct gi_jinja_value method_find(const struct gi_jinja_call *call)
     const struct gi_jinja_string *what = gi_jinja_string_argument(call, 0);
     const size_t found = what ? gi_jinja_locate(call->value.string, *what, 0) : SIZE_MAX;
     const struct gi_jinja_string before = gi_jinja_part(call->value.string, 0, found);
-    return gi_jinja_int(found == SIZE_MAX ? -1 : (int64_t)gi_jinja_count_characters(before));
+    return gi_jinja_int(found == SIZE_MAX ? -1 : (int64_t)gi_utf8_count(before.data, before.size));
 }
 
 static struct gi_jinja_value method_count(const struct gi_jinja_call *call)

@@ -69,15 +69,6 @@ size_t gi_jinja_character(struct gi_jinja_string string, size_t i)
     return at;
 }
 
-size_t gi_jinja_count_characters(struct gi_jinja_string string)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < string.size; i++) {
-        n += !gi_utf8_continues(string.data[i]);
-    }
-    return n;
-}
-
 //-- growing ---------------------------------------------------------------------------------------
 
 static bool grow_text(struct gi_jinja_pool *pool, struct gi_jinja_text *text, size_t size)

@@ -33,7 +33,6 @@ int gi_jinja_compare(struct gi_jinja_string a, struct gi_jinja_string b);
 size_t gi_jinja_locate(struct gi_jinja_string string, struct gi_jinja_string what, size_t from);
 // Returns the byte at which character i of the string begins; its size past the end.
 size_t gi_jinja_character(struct gi_jinja_string string, size_t i);
-size_t gi_jinja_count_characters(struct gi_jinja_string string);
 
 void gi_jinja_append(struct gi_jinja_pool *pool, struct gi_jinja_text *text,
                      struct gi_jinja_string string);

@@ -1,5 +1,7 @@
 #include "jinja/jinja_value.h"
 
+#include "base/utf8.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -204,7 +206,7 @@ int gi_jinja_order(struct gi_jinja_pool *pool, struct gi_jinja_value a, struct g
 
 size_t gi_jinja_count(struct gi_jinja_value value)
 {
-    return value.kind == GI_JINJA_STRING ? gi_jinja_count_characters(value.string)
+    return value.kind == GI_JINJA_STRING ? gi_utf8_count(value.string.data, value.string.size)
            : value.kind == GI_JINJA_LIST ? value.list->count
            : value.kind == GI_JINJA_DICT ? value.dict->keys.count
                                          : 0;

@@ -66,15 +66,6 @@ static struct gi_text text_of(const struct gi_transcript_window *source, size_t 
                                          : (struct gi_text){0};
 }
 
-static size_t count_characters(struct gi_text text)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        n += !gi_utf8_continues(text.data[i]);
-    }
-    return n;
-}
-
 // True if a token begins a word. Where words have no spaces, every character is one, with the
 // punctuation after it.
 static bool begins_word(const struct gi_transcript_window *source, struct gi_text token)
@@ -255,7 +246,7 @@ static bool add_pieces(struct gi_transcript *transcript, const struct gi_transcr
     size_t n_character = 0;
     for (size_t i = segment.begin; source->max_length > 0 && i < segment.end; i++) {
         const struct gi_text token = text_of(source, i);
-        const size_t n = count_characters(token);
+        const size_t n = gi_utf8_count(token.data, token.size);
         if (n_character > 0 && n_character + n > source->max_length &&
             can_split_at(source, token)) {
             part.end = i;

@@ -149,15 +149,6 @@ static void encode_words(struct gi_encoder *encoder, struct gi_text text, char *
     free(ends.data);
 }
 
-static size_t count_characters(struct gi_text text)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        n += !gi_utf8_continues(text.data[i]);
-    }
-    return n;
-}
-
 // Appends the tokens of words that the steps of a tokenizer.json made.
 static void encode_words_of_steps(struct gi_encoder *encoder, struct gi_text text,
                                   const struct gi_word_ends *ends)
@@ -168,7 +159,7 @@ static void encode_words_of_steps(struct gi_encoder *encoder, struct gi_text tex
     size_t begin = 0;
     for (size_t i = 0; !encoder->has_failed && i < ends->count; i++) {
         const struct gi_text part = {text.data + begin, ends->data[i] - begin};
-        if (count_characters(part) > wordpiece->word_size_max) {
+        if (gi_utf8_count(part.data, part.size) > wordpiece->word_size_max) {
             gi_encode_id(encoder, wordpiece->unk);
         } else {
             memcpy(word, SPACE, SPACE_SIZE);
