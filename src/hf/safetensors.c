@@ -334,15 +334,6 @@ const char *gi_safetensors_path(const struct gi_safetensors *files)
     return files->path;
 }
 
-uint64_t gi_safetensors_file_size(const struct gi_safetensors *files)
-{
-    uint64_t size = 0;
-    for (size_t i = 0; i < files->files.count; i++) {
-        size += files->files.data[i].source.size;
-    }
-    return size;
-}
-
 const char *gi_safetensors_file_path(const struct gi_safetensors *files,
                                      const struct gi_safetensor *tensor)
 {

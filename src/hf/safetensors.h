@@ -64,8 +64,6 @@ void gi_safetensors_close(struct gi_safetensors *files);
 
 // Returns the path of the file or folder.
 const char *gi_safetensors_path(const struct gi_safetensors *files);
-// Returns the bytes of all files.
-uint64_t gi_safetensors_file_size(const struct gi_safetensors *files);
 // Returns the path of the file that has a tensor.
 const char *gi_safetensors_file_path(const struct gi_safetensors *files,
                                      const struct gi_safetensor *tensor);
