@@ -2,7 +2,8 @@
 
 enum { MAX_DEPTH = 100 };
 
-bool gi_jinja_at(const struct gi_jinja_parser *parser, const char *word)
+// Returns true if the token is this name or sign.
+static bool is_at(const struct gi_jinja_parser *parser, const char *word)
 {
     const struct gi_jinja_token *token = &parser->lexer.token;
     return (token->kind == GI_JINJA_TOKEN_NAME || token->kind == GI_JINJA_TOKEN_SIGN) &&
@@ -11,7 +12,7 @@ bool gi_jinja_at(const struct gi_jinja_parser *parser, const char *word)
 
 bool gi_jinja_at_any(const struct gi_jinja_parser *parser, const char *const *words)
 {
-    while (*words && !gi_jinja_at(parser, *words)) {
+    while (*words && !is_at(parser, *words)) {
         words++;
     }
     return *words;
@@ -19,7 +20,7 @@ bool gi_jinja_at_any(const struct gi_jinja_parser *parser, const char *const *wo
 
 bool gi_jinja_take(struct gi_jinja_parser *parser, const char *word)
 {
-    const bool is_there = !gi_jinja_has_failed(parser) && gi_jinja_at(parser, word);
+    const bool is_there = !gi_jinja_has_failed(parser) && is_at(parser, word);
     if (is_there) {
         gi_jinja_advance(&parser->lexer);
     }
@@ -106,7 +107,7 @@ struct gi_jinja_node *gi_jinja_parse_arguments(struct gi_jinja_parser *parser)
         argument->name = name;
         argument->op = is_list ? GI_JINJA_MULTIPLY : GI_JINJA_ADD;
         gi_jinja_add_node(&end, argument);
-        if (!gi_jinja_take(parser, ",") && !gi_jinja_at(parser, ")")) {
+        if (!gi_jinja_take(parser, ",") && !is_at(parser, ")")) {
             gi_jinja_expect_failed(&parser->lexer, "')'");
         }
     }
@@ -125,7 +126,7 @@ static struct gi_jinja_node *parse_elements(struct gi_jinja_parser *parser, cons
             gi_jinja_expect(parser, ":");
             gi_jinja_add_node(&end, gi_jinja_parse_expression(parser, true));
         }
-        if (!gi_jinja_take(parser, ",") && !gi_jinja_at(parser, close)) {
+        if (!gi_jinja_take(parser, ",") && !is_at(parser, close)) {
             gi_jinja_expect_failed(&parser->lexer, close);
         }
     }
@@ -136,14 +137,14 @@ static struct gi_jinja_node *parse_elements(struct gi_jinja_parser *parser, cons
 struct gi_jinja_node *gi_jinja_parse_tuple(struct gi_jinja_parser *parser)
 {
     struct gi_jinja_node *first = gi_jinja_parse_expression(parser, true);
-    if (!first || !gi_jinja_at(parser, ",")) {
+    if (!first || !is_at(parser, ",")) {
         return first;
     }
     struct gi_jinja_node *node = gi_jinja_new_node(parser, GI_JINJA_NODE_LIST);
     struct gi_jinja_node **end = &first->next;
     node->list = first;
     while (gi_jinja_take(parser, ",") && parser->lexer.token.kind != GI_JINJA_TOKEN_END &&
-           !gi_jinja_at(parser, ")")) {
+           !is_at(parser, ")")) {
         gi_jinja_add_node(&end, gi_jinja_parse_expression(parser, true));
     }
     return node;
@@ -226,7 +227,7 @@ static struct gi_jinja_node *parse_subscript(struct gi_jinja_parser *parser,
 {
     struct gi_jinja_node *bounds[3] = {NULL};
     int n_colon = 0;
-    while (!gi_jinja_has_failed(parser) && !gi_jinja_at(parser, "]")) {
+    while (!gi_jinja_has_failed(parser) && !is_at(parser, "]")) {
         if (!gi_jinja_take(parser, ":")) {
             bounds[n_colon] = gi_jinja_parse_expression(parser, true);
         } else if (++n_colon > 2) {
@@ -294,7 +295,7 @@ static bool is_test_argument(const struct gi_jinja_parser *parser)
     static const char *const others[] = {"else", "or", "and", "is", "if", "not", "in", NULL};
     const enum gi_jinja_token_kind kind = parser->lexer.token.kind;
     return (kind == GI_JINJA_TOKEN_NAME && !gi_jinja_at_any(parser, others)) ||
-           kind == GI_JINJA_TOKEN_STRING || kind == GI_JINJA_TOKEN_INT || gi_jinja_at(parser, "[");
+           kind == GI_JINJA_TOKEN_STRING || kind == GI_JINJA_TOKEN_INT || is_at(parser, "[");
 }
 
 static struct gi_jinja_node *parse_test(struct gi_jinja_parser *parser, struct gi_jinja_node *node)
@@ -322,11 +323,11 @@ static struct gi_jinja_node *parse_unary(struct gi_jinja_parser *parser)
         node = new_operation(parser, GI_JINJA_NODE_NEGATE, node, NULL);
     }
     while (node && !gi_jinja_has_failed(parser)) {
-        if (gi_jinja_at(parser, "|")) {
+        if (is_at(parser, "|")) {
             node = gi_jinja_parse_filters(parser, node);
         } else if (gi_jinja_take(parser, "is")) {
             node = parse_test(parser, node);
-        } else if (gi_jinja_at(parser, "(")) {
+        } else if (is_at(parser, "(")) {
             node = parse_postfix(parser, node);
         } else {
             break;

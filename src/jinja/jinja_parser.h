@@ -32,8 +32,7 @@ struct gi_jinja_node *gi_jinja_parse_filter(struct gi_jinja_parser *parser,
 struct gi_jinja_node *gi_jinja_parse_filters(struct gi_jinja_parser *parser,
                                              struct gi_jinja_node *node);
 
-// Returns true if the token is this name or sign, or one of a list that ends in NULL.
-bool gi_jinja_at(const struct gi_jinja_parser *parser, const char *word);
+// Returns true if the token is one of a list that ends in NULL.
 bool gi_jinja_at_any(const struct gi_jinja_parser *parser, const char *const *words);
 // Steps over the token if it is this name or sign.
 bool gi_jinja_take(struct gi_jinja_parser *parser, const char *word);

@@ -43,7 +43,7 @@ static const struct cli_rule rules[] = {
 
 //-- lines -----------------------------------------------------------------------------------------
 
-void cli_chat_leave(struct cli_chat *chat, int status)
+static void leave(struct cli_chat *chat, int status)
 {
     chat->is_over = true;
     chat->status = status;
@@ -138,7 +138,7 @@ void cli_chat_ask(struct cli_chat *chat, const struct cli_bytes *text)
     if (turn == CLI_TURN_OUTPUT) { // why is said when it is closed
         chat->is_over = true;
     } else if ((turn != CLI_TURN_DONE && !chat->lines.is_terminal)) {
-        cli_chat_leave(chat, turn == CLI_TURN_STOPPED ? CLI_EXIT_INTERRUPTED : CLI_EXIT_FAILED);
+        leave(chat, turn == CLI_TURN_STOPPED ? CLI_EXIT_INTERRUPTED : CLI_EXIT_FAILED);
     }
 }
 
@@ -151,7 +151,7 @@ static void ask(struct cli_chat *chat, const struct cli_bytes *text)
     }
     cli_fail(CLI_EXIT_FAILED, "invalid message: zero byte at offset %zu", size);
     if (!chat->lines.is_terminal) {
-        cli_chat_leave(chat, CLI_EXIT_FAILED);
+        leave(chat, CLI_EXIT_FAILED);
     }
 }
 
@@ -181,7 +181,7 @@ static void take_interrupt(struct cli_chat *chat, bool is_typed)
     const bool is_meant =
         chat->is_warned && !is_typed && (is_known || cli_now() - chat->warned_at < SECONDS);
     if (is_meant || !chat->lines.is_terminal) {
-        cli_chat_leave(chat, CLI_EXIT_INTERRUPTED);
+        leave(chat, CLI_EXIT_INTERRUPTED);
         return;
     }
     chat->is_warned = !is_typed;
@@ -219,7 +219,7 @@ static void take_message(struct cli_chat *chat, struct cli_bytes *text)
         chat->is_over = true;
         break;
     case CLI_LINE_FAILED:
-        cli_chat_leave(chat, CLI_EXIT_FAILED);
+        leave(chat, CLI_EXIT_FAILED);
     }
 }
 
@@ -233,7 +233,7 @@ static bool talk(struct cli_chat *chat)
         if (chat->lines.is_terminal) { // an interrupt that came too late is for no other message
             cli_forget_interrupt();
         } else if (cli_is_interrupted()) {
-            cli_chat_leave(chat, CLI_EXIT_INTERRUPTED);
+            leave(chat, CLI_EXIT_INTERRUPTED);
         }
     }
     cli_bytes_finish(&text);

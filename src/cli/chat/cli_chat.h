@@ -50,5 +50,3 @@ const char *cli_chat_setting_at(size_t index, char name[64]);
 const char *cli_chat_command_at(size_t index);
 // Offers words in place of the last one of a line. A cli_complete_fn.
 void cli_chat_complete(const char *line, struct cli_offers *offers);
-// Ends the chat with an exit status.
-void cli_chat_leave(struct cli_chat *chat, int status);

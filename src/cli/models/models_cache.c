@@ -244,7 +244,8 @@ static const struct models_entry *find_folder(const struct models_list *list,
     return NULL;
 }
 
-const struct models_entry *models_list_source(const struct models_list *list,
+// Returns a complete file of a source, which may match several; NULL if there is none.
+static const struct models_entry *find_source(const struct models_list *list,
                                               const struct models_source *source)
 {
     struct models_source chosen = *source;
@@ -296,7 +297,7 @@ bool models_cache_find(const struct models_source *source, char path[MODELS_MAX_
     if (!models_cache_list(&list)) {
         return false;
     }
-    const struct models_entry *entry = models_list_source(&list, source);
+    const struct models_entry *entry = find_source(&list, source);
     const bool is_here = entry && models_cache_path(entry->place, path);
     if (is_here && name) {
         models_entry_name(entry, name, size);

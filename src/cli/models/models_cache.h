@@ -39,9 +39,6 @@ void models_entry_name(const struct models_entry *entry, char *name, size_t size
 // unless there is exactly one.
 const struct models_entry *models_list_find(const struct models_list *list, const char *name,
                                             size_t *count);
-// Returns a complete file of a source, which may match several; NULL if there is none.
-const struct models_entry *models_list_source(const struct models_list *list,
-                                              const struct models_source *source);
 
 // Writes the path of a source's model, and its name unless that is NULL. Returns false if it is not
 // here, or not complete.

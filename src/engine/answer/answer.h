@@ -170,8 +170,6 @@ bool gi_answer_go_on(struct gi_answer *answer);
 // Submits the next batch of the prompt or, after the last, the first chain: the token that follows
 // the prompt.
 bool gi_answer_submit_prompt(struct gi_answer *answer);
-// Finds the executors of decode steps.
-bool gi_answer_find_executors(struct gi_answer *answer);
 // Returns true if a mask applies and the logits of the next step can be submitted.
 bool gi_answer_wants_logits(const struct gi_answer *answer);
 bool gi_answer_submit_logits(struct gi_answer *answer);

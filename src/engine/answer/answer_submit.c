@@ -62,10 +62,25 @@ bool gi_answer_write_input(struct gi_answer *answer)
     return !is_needed || write_pending(answer);
 }
 
+// Finds the executors of decode steps.
+static bool find_executors(struct gi_answer *answer)
+{
+    struct glinfer_session *session = answer->session;
+    if (gi_adjust_is_masked(answer)) {
+        answer->logits = gi_step_executors_find_logits(session, &answer->err);
+        answer->step = answer->logits ? gi_tables_find(&session->tables,
+                                                       GI_LIST_CHOICE + answer->end, &answer->err)
+                                      : NULL;
+    } else {
+        answer->step = gi_step_executors_find(session, answer->end, &answer->err);
+    }
+    return answer->step != NULL;
+}
+
 bool gi_answer_go_on(struct gi_answer *answer)
 {
     answer->logits_ns = 0;
-    return gi_answer_find_executors(answer) &&
+    return find_executors(answer) &&
            gi_adjust_write(answer, answer->base + answer->n_submitted - 1) && write_pending(answer);
 }
 
@@ -113,20 +128,6 @@ static uint32_t choose_length(const struct gi_answer *answer)
     return length < left ? (uint32_t)length : left;
 }
 
-bool gi_answer_find_executors(struct gi_answer *answer)
-{
-    struct glinfer_session *session = answer->session;
-    if (gi_adjust_is_masked(answer)) {
-        answer->logits = gi_step_executors_find_logits(session, &answer->err);
-        answer->step = answer->logits ? gi_tables_find(&session->tables,
-                                                       GI_LIST_CHOICE + answer->end, &answer->err)
-                                      : NULL;
-    } else {
-        answer->step = gi_step_executors_find(session, answer->end, &answer->err);
-    }
-    return answer->step != NULL;
-}
-
 bool gi_answer_is_boxed(const struct gi_answer *answer)
 {
     const struct gi_runner *runner = &answer->session->runner;
@@ -142,7 +143,7 @@ bool gi_answer_wants_logits(const struct gi_answer *answer)
 
 bool gi_answer_submit_logits(struct gi_answer *answer)
 {
-    if (!answer->step && !gi_answer_find_executors(answer)) {
+    if (!answer->step && !find_executors(answer)) {
         return false;
     }
     answer->open = (struct gi_open_chain){.executor = answer->logits,
@@ -158,7 +159,7 @@ bool gi_answer_submit_logits(struct gi_answer *answer)
 bool gi_answer_submit_chain(struct gi_answer *answer)
 {
     answer->speculation.is_alone = answer->speculation.lookup.is_on;
-    return (answer->step || gi_answer_find_executors(answer)) && gi_answer_write_input(answer) &&
+    return (answer->step || find_executors(answer)) && gi_answer_write_input(answer) &&
            gi_adjust_write_mask(answer) &&
            submit(answer, answer->step, answer->base + answer->n_submitted - 1,
                   choose_length(answer), gi_answer_is_boxed(answer));

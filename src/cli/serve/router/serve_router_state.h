@@ -42,8 +42,6 @@ struct serve_router {
 void serve_router_want(struct serve_router *router, struct serve_model *model);
 // Returns true if a model takes requests.
 bool serve_router_is_open(const struct serve_router *router, const struct serve_model *model);
-// Returns true if a model has memory of the device.
-bool serve_model_is_there(const struct serve_model *model);
 // Returns true if a request waits for a model.
 bool serve_router_awaits(const struct serve_router *router, const struct serve_model *model);
 // Lets a request in.

@@ -33,7 +33,8 @@ bool serve_router_is_open(const struct serve_router *router, const struct serve_
 }
 
 // Returns true if a model has memory of the device.
-bool serve_model_is_there(const struct serve_model *model)
+// Returns true if a model has memory of the device.
+static bool is_there(const struct serve_model *model)
 {
     return model->state == SERVE_MODEL_LOADED || model->state == SERVE_MODEL_LEAVING ||
            is_first(model);
@@ -63,8 +64,8 @@ static uint64_t count_needed(struct serve_router *router, int64_t *n)
     *n = 0;
     TAILQ_FOREACH(model, &router->models, place)
     {
-        needed += serve_model_is_there(model) ? model->needed : 0;
-        *n += serve_model_is_there(model) && !model->is_pinned;
+        needed += is_there(model) ? model->needed : 0;
+        *n += is_there(model) && !model->is_pinned;
     }
     return needed;
 }
@@ -237,7 +238,7 @@ static bool drop_one(struct serve_router *router)
     TAILQ_FOREACH(model, &router->models, place)
     {
         if (model->is_gone && model->n_users == 0 && model->ticket == 0 && !model->is_downloading &&
-            !serve_model_is_there(model)) {
+            !is_there(model)) {
             TAILQ_REMOVE(&router->models, model, place);
             serve_model_finish(model);
             free(model);
@@ -307,7 +308,7 @@ static bool load_one(struct serve_router *router)
             next = model;
         }
     }
-    if (!next || serve_model_is_there(next)) { // none, or one that is about to leave
+    if (!next || is_there(next)) { // none, or one that is about to leave
         router->victim = next ? router->victim : NULL;
         router->blocked = next ? router->blocked : 0;
         return false;

@@ -27,7 +27,14 @@ static uint64_t state_size(const struct gi_hparams *hparams)
     return hparams->recurrent.state_size * sizeof(float);
 }
 
-struct gi_state_place gi_cache_state(const struct gi_sequence *sequence,
+// A layer's state, or a copy of it.
+struct state_place {
+    const struct gi_buffer *buffer; // borrowed; NULL: there is none
+    uint64_t offset;                // bytes
+};
+
+// Returns the place of a layer's state in the checkpoint of n tokens; 0: the state itself.
+static struct state_place find_state(const struct gi_sequence *sequence,
                                      const struct gi_hparams *hparams, uint32_t layer, uint32_t n)
 {
     const struct gi_range *state = &sequence->states[layer];
@@ -37,13 +44,13 @@ struct gi_state_place gi_cache_state(const struct gi_sequence *sequence,
     }
     for (uint32_t i = 0; n > 0 && i < GI_MAX_CHECKPOINTS; i++) {
         if (sequence->checkpoints[i].n == n) {
-            return (struct gi_state_place){&sequence->checkpoints[i].buffer, offset};
+            return (struct state_place){&sequence->checkpoints[i].buffer, offset};
         }
     }
-    return n == 0 ? (struct gi_state_place){state->buffer, state->offset}
+    return n == 0 ? (struct state_place){state->buffer, state->offset}
            : n == sequence->n_copied
-               ? (struct gi_state_place){state->buffer, state->offset + state_size(hparams)}
-               : (struct gi_state_place){0};
+               ? (struct state_place){state->buffer, state->offset + state_size(hparams)}
+               : (struct state_place){0};
 }
 
 void gi_cache_states_copy(const struct gi_sequence *to, uint32_t n_to,
@@ -52,8 +59,8 @@ void gi_cache_states_copy(const struct gi_sequence *to, uint32_t n_to,
 {
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
         if (gi_keeps_state(hparams, i)) {
-            const struct gi_state_place target = gi_cache_state(to, hparams, i, n_to);
-            const struct gi_state_place source = gi_cache_state(from, hparams, i, n_from);
+            const struct state_place target = find_state(to, hparams, i, n_to);
+            const struct state_place source = find_state(from, hparams, i, n_from);
             gi_buffer_copy(target.buffer, gpu, target.offset, source.buffer, source.offset,
                            state_size(hparams));
         }
@@ -110,7 +117,7 @@ static struct row_run next_rows(struct run_walk *walk)
 // Returns the run of a layer's state, or of its copy in the checkpoint of n tokens.
 static struct row_run state_run(const struct run_walk *walk, uint32_t layer, uint32_t n)
 {
-    const struct gi_state_place place = gi_cache_state(walk->sequence, walk->hparams, layer, n);
+    const struct state_place place = find_state(walk->sequence, walk->hparams, layer, n);
     return (struct row_run){place.buffer, place.offset, state_size(walk->hparams)};
 }
 

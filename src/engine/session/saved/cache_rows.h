@@ -7,14 +7,6 @@
 
 // Returns the bytes of a token's rows.
 uint32_t gi_cache_rows_size(const struct gi_sequence *sequence, const struct gi_hparams *hparams);
-// A layer's state, or a copy of it.
-struct gi_state_place {
-    const struct gi_buffer *buffer; // borrowed; NULL: there is none
-    uint64_t offset;                // bytes
-};
-// Returns the place of a layer's state in the checkpoint of n tokens; 0: the state itself.
-struct gi_state_place gi_cache_state(const struct gi_sequence *sequence,
-                                     const struct gi_hparams *hparams, uint32_t layer, uint32_t n);
 // Copies the states of all layers in one checkpoint to another; 0 stands for the states themselves.
 // Both places exist.
 void gi_cache_states_copy(const struct gi_sequence *to, uint32_t n_to,
