@@ -66,7 +66,6 @@ static uint64_t find_row(const struct gi_hf_source *source, uint64_t row)
     return start + r;
 }
 
-// Returns the entry that has a row.
 static const struct gi_hf_rows *find_entry(const struct job *job, uint64_t row)
 {
     const struct gi_hf_rows *rows = job->sources->rows.data + job->source->first;
@@ -82,7 +81,6 @@ static const struct gi_hf_rows *find_entry(const struct job *job, uint64_t row)
     return &rows[low];
 }
 
-// Reads n rows of an entry.
 static bool read_entry(const struct job *job, const struct gi_hf_rows *rows, uint64_t row,
                        uint64_t n, uint8_t *out)
 {

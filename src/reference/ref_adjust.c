@@ -19,7 +19,6 @@ static uint32_t count_of(const struct adjusting *a, uint32_t id)
     return a->table[id] + (id == a->newest) - (id == a->oldest);
 }
 
-// Expects a logit as it is to be.
 static void expect_logit(struct gi_ref *ref, const struct adjusting *a, uint32_t id, float before)
 {
     const struct gi_adjust_params *p = ref->params;

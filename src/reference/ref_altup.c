@@ -73,7 +73,6 @@ static double length_factor(const float *first, const float *row, uint32_t n)
     return sqrt(gi_ref_mean_square(first, n, 0) / fmax(gi_ref_mean_square(row, n, 0), 1e-30));
 }
 
-// Expects n values of a binding.
 static void expect_row(struct gi_ref *ref, const char *what, uint32_t binding, uint64_t at,
                        const struct gi_ref_value *row, uint32_t n)
 {

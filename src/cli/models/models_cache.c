@@ -106,7 +106,6 @@ static int compare_entries(const void *a, const void *b)
     return order != 0 ? order : (int)y->is_whole - (int)x->is_whole;
 }
 
-// Joins the pieces of each model to one entry.
 static void join_pieces(struct models_list *list)
 {
     size_t n = 0;

@@ -264,7 +264,6 @@ static bool pull_pieces(struct models_source *source, struct models_wanted *want
     return models_cache_path(source->place, path);
 }
 
-// Fetches one file of a folder.
 static bool pull_folder_file(const struct models_source *source, const struct models_wanted *common,
                              const char *hub, const struct models_file *file)
 {

@@ -41,7 +41,6 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-// Skips a prefix of the text.
 static bool skip(const char **text, const char *prefix)
 {
     const size_t size = strlen(prefix);

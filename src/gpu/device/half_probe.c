@@ -142,7 +142,6 @@ static void find_answers(struct probe *probe, bool *is_half, bool *keeps_denorma
 
 //-- how fast it is --------------------------------------------------------------------------------
 
-// Returns the time of `count` replays.
 static uint64_t time_replays(struct probe *probe, int is_half, uint32_t count)
 {
     const uint64_t begin = gi_clock_ns();

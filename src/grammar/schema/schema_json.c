@@ -41,7 +41,6 @@ static bool check_text(const char *text, size_t size, struct glinfer_error *err)
     return true;
 }
 
-// Checks that the text is JSON.
 static bool check_json(const char *text, size_t size, struct glinfer_error *err)
 {
     const char *end = text;

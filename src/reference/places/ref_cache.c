@@ -27,7 +27,6 @@ static struct row_words words_of(const struct gi_ref_cache *cache)
     }
 }
 
-// Returns which row of the cache a head has at a position.
 static uint64_t row_of(const struct gi_ref_cache *cache, uint32_t head, uint32_t position)
 {
     return (uint64_t)head * cache->n_ctx + position;

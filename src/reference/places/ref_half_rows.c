@@ -129,7 +129,6 @@ static double half_rounding(const struct gi_ref *ref, double value, double large
     return ref->is_sampled ? largest / 2048 : 0x1p-11 * fabs(value) + 0x1p-28 * largest + 0x1p-126;
 }
 
-// Lists a column of a token's row.
 static void expect_half(struct gi_ref *ref, const char *what, const struct gi_ref_half_rows *rows,
                         uint32_t token, uint32_t column, struct gi_ref_value expected, double slack)
 {

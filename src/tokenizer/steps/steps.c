@@ -342,7 +342,6 @@ static bool add_step(struct gi_steps *steps, const struct gi_text texts[GI_TEXTS
     return true;
 }
 
-// Copies the texts of all steps.
 static bool copy_texts(struct gi_steps *steps, const struct gi_text *texts,
                        struct glinfer_error *err)
 {

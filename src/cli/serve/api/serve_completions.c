@@ -61,7 +61,6 @@ static void read_probs(struct serve_request *request)
     request->task->params.n_probs = has_probs ? MAX_TOP : 0;
 }
 
-// Sets the JSON schema of the task.
 static void set_schema(struct serve_request *request, const cJSON *schema)
 {
     struct serve_task *task = request->task;

@@ -98,7 +98,6 @@ static bool covers(const char *allowed, size_t size, const char *origin)
            (is_text(allowed, size, "localhost") && is_this_machine(origin));
 }
 
-// Returns true if one of the allowed origins matches a text.
 static bool matches_any(const struct serve_access *access,
                         bool (*matches)(const char *allowed, size_t size, const char *text),
                         const char *text)

@@ -222,7 +222,6 @@ static bool has_two_types(const struct gi_plan_weight *weight, uint32_t first)
     return weight->sources[first].tensor->type != weight->sources[first + 1].tensor->type;
 }
 
-// Adds the parts of a weight to the sizes of the plan.
 static void add_sizes(struct gi_model_plan *plan, const struct gi_plan_weight *weight)
 {
     for (uint32_t i = 0; i < weight->weight.n_parts; i++) {
