@@ -10,8 +10,7 @@ static bool read_number(const struct gi_hparams_reader *reader, const char *key,
 {
     struct gi_gguf_array list;
     if (!gi_gguf_has(reader->gguf, key)) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE, "%s: the key %s is missing",
-                            gi_gguf_path(reader->gguf), key);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE, "the key %s is missing", key);
     }
     if (gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_F32, &list, NULL)) {
         *out = layer < list.count ? gi_gguf_array_f32(&list, layer) : NAN;
@@ -19,8 +18,7 @@ static bool read_number(const struct gi_hparams_reader *reader, const char *key,
         return false;
     }
     return isfinite(*out) ||
-           gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE, "%s: %s has no number for layer %u",
-                        gi_gguf_path(reader->gguf), key, layer);
+           GI_HPARAMS_FAIL(reader, BAD_FILE, "%s has no number for layer %u", key, layer);
 }
 
 static float softplus(float x)

@@ -17,10 +17,10 @@ static bool read_expert_hparams(const struct gi_hparams_reader *reader, struct g
         return false;
     }
     if (step != 1) {
-        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: experts in one of %u layers are not supported, only in all but "
-                            "the first",
-                            gi_gguf_path(reader->gguf), step);
+        return GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                               "experts in one of %u layers are not supported, only in all but "
+                               "the first",
+                               step);
     }
     return gi_hparams_read_shared(reader, 0, hparams) &&
            gi_hparams_read_router(reader, rule, hparams);

@@ -15,16 +15,16 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
         return false;
     }
     if (sizes->n_taps < 2 || sizes->n_taps > 8 || n % 4 != 0) {
-        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: a convolution of %u tokens and %u channels is not supported, only "
-                            "of 2 to 8 tokens and multiples of 4",
-                            gi_gguf_path(reader->gguf), sizes->n_taps, n);
+        return GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                               "a convolution of %u tokens and %u channels is not supported, only "
+                               "of 2 to 8 tokens and multiples of 4",
+                               sizes->n_taps, n);
     }
     if (hparams->is_encoder && sizes->n_taps % 2 == 0) {
-        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: an encoder's convolution of %u tokens is not supported, only of "
-                            "an odd number",
-                            gi_gguf_path(reader->gguf), sizes->n_taps);
+        return GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                               "an encoder's convolution of %u tokens is not supported, only of "
+                               "an odd number",
+                               sizes->n_taps);
     }
     sizes->n_after = hparams->is_encoder ? (sizes->n_taps - 1) / 2 : 0;
     hparams->window_period = UINT32_MAX; // where there is a window all have it

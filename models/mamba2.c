@@ -12,13 +12,12 @@ static bool check_sizes(const struct gi_hparams_reader *reader,
                           sizes->n_k_head > 0 && sizes->n_head % sizes->n_k_head == 0 &&
                           n_inner == sizes->n_head * sizes->dim;
     return is_sound ||
-           gi_error_set(
-               reader->err, GLINFER_STATUS_UNSUPPORTED,
-               "%s: unsupported state space model of %u inner elements in %u heads, with %u "
+           GI_HPARAMS_FAIL(
+               reader, UNSUPPORTED,
+               "unsupported state space model of %u inner elements in %u heads, with %u "
                "groups of %u and a convolution of %u: heads have multiples of 16 up to 256, "
                "groups multiples of 32 up to 256, convolutions 2 to 8",
-               gi_gguf_path(reader->gguf), n_inner, sizes->n_head, sizes->n_k_head,
-               sizes->state_dim, sizes->n_taps);
+               n_inner, sizes->n_head, sizes->n_k_head, sizes->state_dim, sizes->n_taps);
 }
 
 bool gi_mamba2_hparams(const struct gi_hparams_reader *reader, bool has_norm,

@@ -15,10 +15,9 @@ static bool read_activation(const struct gi_hparams_reader *reader, struct gi_hp
         return true;
     }
     return !name.data || gi_hparams_is_word(name, "gelu") || gi_hparams_is_word(name, "geglu") ||
-           gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: the activation \"%.*s\" is not supported, only gelu and silu",
-                        gi_gguf_path(reader->gguf), (int)(name.size < 64 ? name.size : 64),
-                        name.data);
+           GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                           "the activation \"%.*s\" is not supported, only gelu and silu",
+                           (int)(name.size < 64 ? name.size : 64), name.data);
 }
 
 static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)

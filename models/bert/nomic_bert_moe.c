@@ -10,10 +10,10 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
         return false;
     }
     if (period < 2) {
-        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: experts in one of %u layers are not supported, only in one of 2 "
-                            "or more",
-                            gi_gguf_path(reader->gguf), period);
+        return GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                               "experts in one of %u layers are not supported, only in one of 2 "
+                               "or more",
+                               period);
     }
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
         hparams->has_no_experts[i] = i % period != 1;

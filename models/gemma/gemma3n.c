@@ -19,15 +19,15 @@ static bool check_streams(const struct gi_hparams_reader *reader, const struct g
         return false;
     }
     if (n != N_STREAMS || active != 0) {
-        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: %u streams of the residual of which layers work on number %u are "
-                            "not supported, only %u and number 0",
-                            gi_gguf_path(reader->gguf), n, active, (uint32_t)N_STREAMS);
+        return GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                               "%u streams of the residual of which layers work on number %u are "
+                               "not supported, only %u and number 0",
+                               n, active, (uint32_t)N_STREAMS);
     }
     return hparams->n_embd % 64 == 0 ||
-           gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: streams of the residual of %u are not supported, only multiples of 64",
-                        gi_gguf_path(reader->gguf), hparams->n_embd);
+           GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                           "streams of the residual of %u are not supported, only multiples of 64",
+                           hparams->n_embd);
 }
 
 static bool check_inputs(const struct gi_hparams_reader *reader, const struct gi_hparams *hparams)
@@ -45,17 +45,15 @@ static bool find_rank(const struct gi_hparams_reader *reader, struct gi_hparams 
     static const char name[] = "blk.0.laurel_l.weight";
     const struct gi_gguf_tensor *tensor = gi_gguf_tensor_find(reader->gguf, name);
     if (!tensor) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE, "%s: the tensor %s is missing",
-                            gi_gguf_path(reader->gguf), name);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE, "the tensor %s is missing", name);
     }
     const uint64_t rank = tensor->dims[1];
     hparams->altup.branch_rank = (uint32_t)rank;
     return (rank > 0 && rank % GI_INPUT_BLOCK == 0 && rank <= hparams->n_embd) ||
-           gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: a branch of rank %llu beside attention is not supported, only "
-                        "multiples of %u up to the width of the residual (%u)",
-                        gi_gguf_path(reader->gguf), (unsigned long long)rank, GI_INPUT_BLOCK,
-                        hparams->n_embd);
+           GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                           "a branch of rank %llu beside attention is not supported, only "
+                           "multiples of %u up to the width of the residual (%u)",
+                           (unsigned long long)rank, GI_INPUT_BLOCK, hparams->n_embd);
 }
 
 // A layer whose gates are all open has minus infinity.
@@ -73,15 +71,13 @@ static bool read_sparsity(const struct gi_hparams_reader *reader, struct gi_hpar
         hparams->is_sparse[i] = isfinite(number);
         hparams->sparsity[i] = number;
         if (!isfinite(number) && !(number < 0)) {
-            return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                                "%s: %s has no number for layer %u", gi_gguf_path(reader->gguf),
-                                key, i);
+            return GI_HPARAMS_FAIL(reader, BAD_FILE, "%s has no number for layer %u", key, i);
         }
         if (hparams->is_sparse[i] && gi_layer_ff(hparams, i) % 4 != 0) {
-            return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                                "%s: a sparse network of %u is not supported, "
-                                "only multiples of 4",
-                                gi_gguf_path(reader->gguf), gi_layer_ff(hparams, i));
+            return GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                                   "a sparse network of %u is not supported, "
+                                   "only multiples of 4",
+                                   gi_layer_ff(hparams, i));
         }
     }
     return true;

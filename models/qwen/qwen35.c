@@ -24,12 +24,12 @@ static bool read_sizes(const struct gi_hparams_reader *reader, struct gi_recurre
                           sizes->n_head <= 256 && sizes->n_k_head > 0 &&
                           sizes->n_head % sizes->n_k_head == 0;
     return (is_sound && n_inner == sizes->n_head * sizes->dim) ||
-           gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: unsupported linear attention of %u heads of %u in %u groups, %u inner "
-                        "elements, and a convolution of %u: heads have 16, 32, 64 or 128 elements, "
-                        "convolutions 2 to 8",
-                        gi_gguf_path(reader->gguf), sizes->n_head, sizes->dim, sizes->n_k_head,
-                        n_inner, sizes->n_taps);
+           GI_HPARAMS_FAIL(
+               reader, UNSUPPORTED,
+               "unsupported linear attention of %u heads of %u in %u groups, %u inner "
+               "elements, and a convolution of %u: heads have 16, 32, 64 or 128 elements, "
+               "convolutions 2 to 8",
+               sizes->n_head, sizes->dim, sizes->n_k_head, n_inner, sizes->n_taps);
 }
 
 // Finds the layers with linear attention: from a list, or all except every interval'th layer.
@@ -48,9 +48,8 @@ static bool read_kinds(const struct gi_hparams_reader *reader, struct gi_hparams
     }
     const bool has_list = list.count > 0;
     if (has_list && list.count < hparams->n_layer) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %s has %zu elements, and there are %u layers",
-                            gi_gguf_path(reader->gguf), key, (size_t)list.count, hparams->n_layer);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE, "%s has %zu elements, and there are %u layers",
+                               key, (size_t)list.count, hparams->n_layer);
     }
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
         const bool is_linear =
@@ -71,9 +70,9 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
         return false;
     }
     if (n_next >= hparams->n_layer) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %u layers predict further tokens, and there are %u in all",
-                            gi_gguf_path(reader->gguf), n_next, hparams->n_layer);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE,
+                               "%u layers predict further tokens, and there are %u in all", n_next,
+                               hparams->n_layer);
     }
     hparams->n_layer -= n_next;
     const struct gi_delta delta = {.params = {.n_head = sizes->n_head, .n_k_head = sizes->n_k_head},

@@ -6,9 +6,8 @@
 static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
 {
     if (hparams->n_layer > GI_MAX_LAYERS / 2) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %u layers of the decoder, expected at most %d",
-                            gi_gguf_path(reader->gguf), hparams->n_layer, GI_MAX_LAYERS / 2);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE, "%u layers of the decoder, expected at most %d",
+                               hparams->n_layer, GI_MAX_LAYERS / 2);
     }
     const struct gi_hparams_reader common = {reader->gguf, "whisper", reader->err};
     uint32_t n_vocab;
@@ -16,9 +15,9 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
         return false;
     }
     if (n_vocab != hparams->n_vocab_rows) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: whisper.vocab_size is %u, but token_embd.weight has %u rows",
-                            gi_gguf_path(reader->gguf), n_vocab, hparams->n_vocab_rows);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE,
+                               "whisper.vocab_size is %u, but token_embd.weight has %u rows",
+                               n_vocab, hparams->n_vocab_rows);
     }
     hparams->n_layer *= 2;
     for (uint32_t i = 1; i < hparams->n_layer; i += 2) {

@@ -18,17 +18,17 @@ static bool read_hparams(const struct gi_hparams_reader *reader, struct gi_hpara
         return false;
     }
     if (hparams->n_embd % 32 != 0) { // rows that the second convolution reads follow each other
-        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: an encoder of %u columns is not supported, only multiples of 32",
-                            gi_gguf_path(reader->gguf), hparams->n_embd);
+        return GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                               "an encoder of %u columns is not supported, only multiples of 32",
+                               hparams->n_embd);
     }
     if (n_cross == 0 || n_cross > GI_MAX_LAYERS - n_own || width != hparams->n_embd ||
         n_head != hparams->n_head || hparams->n_sound == 0) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: the encoder (%u columns, %u of sound, %u heads) does not suit a "
-                            "decoder of %u layers, %u columns and %u heads",
-                            gi_gguf_path(reader->gguf), hparams->n_embd, hparams->n_sound,
-                            hparams->n_head, n_cross, width, n_head);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE,
+                               "the encoder (%u columns, %u of sound, %u heads) does not suit a "
+                               "decoder of %u layers, %u columns and %u heads",
+                               hparams->n_embd, hparams->n_sound, hparams->n_head, n_cross, width,
+                               n_head);
     }
     hparams->is_encoder = true;
     hparams->n_layer += n_cross;

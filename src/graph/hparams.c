@@ -21,15 +21,14 @@ static bool read_count(const struct gi_hparams_reader *reader, const char *name,
     char key[KEY_SIZE];
     make_key(reader, name, key);
     if (!gi_gguf_has(reader->gguf, key)) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE, "%s: the key %s is missing",
-                            gi_gguf_path(reader->gguf), key);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE, "the key %s is missing", key);
     }
     if (!gi_gguf_get_u32(reader->gguf, key, 0, out, reader->err)) {
         return false;
     }
     if (*out < min || *out > max) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE, "%s: %s is %u, expected %u to %u",
-                            gi_gguf_path(reader->gguf), key, *out, min, max);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE, "%s is %u, expected %u to %u", key, *out, min,
+                               max);
     }
     return true;
 }
@@ -51,9 +50,8 @@ bool gi_hparams_f32(const struct gi_hparams_reader *reader, const char *name, fl
         return false;
     }
     if (!(*out > 0.0f && isfinite(*out))) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %s is %g, expected a positive number", gi_gguf_path(reader->gguf),
-                            key, (double)*out);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE, "%s is %g, expected a positive number", key,
+                               (double)*out);
     }
     return true;
 }
@@ -92,11 +90,10 @@ static bool read_rope_type(const struct gi_hparams_reader *reader, struct gi_rop
         gi_hparams_is_word(type, "longrope")) {
         return true;
     }
-    return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: RoPE scaling \"%.*s\" is not supported, only none, linear, yarn, "
-                        "longrope and the factors of Llama 3.1",
-                        gi_gguf_path(reader->gguf), (int)(type.size < 64 ? type.size : 64),
-                        type.data);
+    return GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                           "RoPE scaling \"%.*s\" is not supported, only none, linear, yarn, "
+                           "longrope and the factors of Llama 3.1",
+                           (int)(type.size < 64 ? type.size : 64), type.data);
 }
 
 // Takes a factor without a type as linear scaling. Files of longrope may name no type: their
@@ -133,9 +130,9 @@ static bool find_kv_heads(const struct gi_hparams_reader *reader, struct gi_gguf
 // Fails where the list of heads of k and v is not what layers of a family may have.
 static bool refuse_kv_heads(const struct gi_hparams_reader *reader)
 {
-    return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: %s.%s has not one number for all layers with attention",
-                        gi_gguf_path(reader->gguf), reader->prefix, kv_heads_key);
+    return GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                           "%s.%s has not one number for all layers with attention", reader->prefix,
+                           kv_heads_key);
 }
 
 // Reads the heads of k and v: a number, or one for each layer, of which those of layers without
@@ -194,23 +191,20 @@ bool gi_hparams_check_kv_heads(const struct gi_hparams_reader *reader,
 static bool check_heads(const struct gi_hparams_reader *reader, const struct gi_hparams *hparams,
                         const struct gi_heads *heads, uint32_t value_dim)
 {
-    const char *path = gi_gguf_path(reader->gguf);
     if (heads->n_kv_head == 0 || hparams->n_head % heads->n_kv_head != 0) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %u heads cannot share %u key/value heads evenly", path,
-                            hparams->n_head, heads->n_kv_head);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE, "%u heads cannot share %u key/value heads evenly",
+                               hparams->n_head, heads->n_kv_head);
     }
     if (heads->head_dim == 0 || heads->head_dim % 8 != 0 || heads->head_dim > MAX_HEAD_DIM ||
         value_dim != heads->head_dim) {
-        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: heads of %u (values %u) are not supported, only equal multiples "
-                            "of 8 up to %u",
-                            path, heads->head_dim, value_dim, MAX_HEAD_DIM);
+        return GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                               "heads of %u (values %u) are not supported, only equal multiples "
+                               "of 8 up to %u",
+                               heads->head_dim, value_dim, MAX_HEAD_DIM);
     }
     if (heads->n_rot % 2 != 0 || heads->n_rot > heads->head_dim) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %u rotary dimensions do not fit heads of %u", path, heads->n_rot,
-                            heads->head_dim);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE, "%u rotary dimensions do not fit heads of %u",
+                               heads->n_rot, heads->head_dim);
     }
     return true;
 }
@@ -231,9 +225,9 @@ static bool read_head_count(const struct gi_hparams_reader *reader, struct gi_hp
         is_sound = gi_gguf_array_i32(&list, i) == n;
     }
     hparams->n_head = (uint32_t)n;
-    return is_sound || gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                                    "%s: %s does not have one number from 1 to %d for all layers",
-                                    gi_gguf_path(reader->gguf), key, MAX_HEADS);
+    return is_sound || GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                                       "%s does not have one number from 1 to %d for all layers",
+                                       key, MAX_HEADS);
 }
 
 // Returns true for a file without attention, whose heads of q are 0.
@@ -298,10 +292,9 @@ static bool read_vocab_size(const struct gi_hparams_reader *reader, struct gi_hp
                             gi_gguf_path(reader->gguf));
     }
     if (embed->dims[1] == 0 || embed->dims[1] > (1u << 20)) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: token_embd.weight has %llu rows, expected 1 to %u",
-                            gi_gguf_path(reader->gguf), (unsigned long long)embed->dims[1],
-                            1u << 20);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE,
+                               "token_embd.weight has %llu rows, expected 1 to %u",
+                               (unsigned long long)embed->dims[1], 1u << 20);
     }
     struct gi_gguf_array tokens;
     if (!gi_gguf_get_array(reader->gguf, "tokenizer.ggml.tokens", GI_GGUF_KIND_STRING, &tokens,
@@ -324,9 +317,8 @@ static bool read_pooling(const struct gi_hparams_reader *reader, const char *nam
         return false;
     }
     if (pooling != unknown && pooling >= n) {
-        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: %s.%s is %u, known are 0 to %u", gi_gguf_path(reader->gguf),
-                            reader->prefix, name, pooling, n - 1);
+        return GI_HPARAMS_FAIL(reader, UNSUPPORTED, "%s.%s is %u, known are 0 to %u",
+                               reader->prefix, name, pooling, n - 1);
     }
     *out = pooling == unknown ? GLINFER_POOLING_DEFAULT : (enum glinfer_pooling)(pooling + 1);
     return true;
@@ -360,25 +352,22 @@ static bool read_widths(const struct gi_hparams_reader *reader, struct gi_hparam
     for (uint32_t i = 0; i < hparams->n_layer; i++) {
         const int32_t n = i < list.count ? gi_gguf_array_i32(&list, i) : 0;
         if (n < 0 || n > MAX_FF) {
-            return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                                "%s: %s of layer %u is %d, expected 0 to %d",
-                                gi_gguf_path(reader->gguf), key, i, n, MAX_FF);
+            return GI_HPARAMS_FAIL(reader, BAD_FILE, "%s of layer %u is %d, expected 0 to %d", key,
+                                   i, n, MAX_FF);
         }
         hparams->layer_ff[i] = (uint32_t)n;
         hparams->n_ff = (uint32_t)n > hparams->n_ff ? (uint32_t)n : hparams->n_ff;
     }
-    return hparams->n_ff > 0 ||
-           gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE, "%s: %s is 0 for all layers",
-                        gi_gguf_path(reader->gguf), key);
+    return hparams->n_ff > 0 || GI_HPARAMS_FAIL(reader, BAD_FILE, "%s is 0 for all layers", key);
 }
 
 // Norms and embeddings go by four elements.
 static bool check_width(const struct gi_hparams_reader *reader, const struct gi_hparams *hparams)
 {
     return hparams->n_embd % 4 == 0 ||
-           gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: %s.embedding_length is %u, but only multiples of 4 are supported",
-                        gi_gguf_path(reader->gguf), reader->prefix, hparams->n_embd);
+           GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                           "%s.embedding_length is %u, but only multiples of 4 are supported",
+                           reader->prefix, hparams->n_embd);
 }
 
 bool gi_hparams_read(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
@@ -403,10 +392,10 @@ bool gi_hparams_check_inputs(const struct gi_hparams_reader *reader,
 {
     const uint32_t width = hparams->inputs.width, most = 4096;
     return (width % GI_INPUT_BLOCK == 0 && width <= most) ||
-           gi_error_set(
-               reader->err, GLINFER_STATUS_UNSUPPORTED,
-               "%s: inputs of layers of %u are not supported, only multiples of %u up to %u",
-               gi_gguf_path(reader->gguf), width, GI_INPUT_BLOCK, most);
+           GI_HPARAMS_FAIL(
+               reader, UNSUPPORTED,
+               "inputs of layers of %u are not supported, only multiples of %u up to %u", width,
+               GI_INPUT_BLOCK, most);
 }
 
 static bool read_expert_count(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
@@ -427,11 +416,11 @@ bool gi_hparams_read_experts(const struct gi_hparams_reader *reader, struct gi_h
     }
     if (hparams->n_leading >= hparams->n_layer || hparams->n_expert_ff == 0 ||
         hparams->n_expert_ff > MAX_FF || (hparams->n_leading > 0 && hparams->n_ff == 0)) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: invalid sizes of experts: expert_feed_forward_length %u, "
-                            "feed_forward_length %u, leading_dense_block_count %u, block_count %u",
-                            gi_gguf_path(reader->gguf), hparams->n_expert_ff, hparams->n_ff,
-                            hparams->n_leading, hparams->n_layer);
+        return GI_HPARAMS_FAIL(
+            reader, BAD_FILE,
+            "invalid sizes of experts: expert_feed_forward_length %u, "
+            "feed_forward_length %u, leading_dense_block_count %u, block_count %u",
+            hparams->n_expert_ff, hparams->n_ff, hparams->n_leading, hparams->n_layer);
     }
     return true;
 }
@@ -446,11 +435,11 @@ bool gi_hparams_read_shared(const struct gi_hparams_reader *reader, uint32_t fal
     }
     hparams->n_shared = n_shared_ff / n;
     return (n_shared_ff % n == 0 && hparams->n_shared <= MAX_USED - hparams->n_expert_used) ||
-           gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                        "%s: an expert of %u that all tokens share is not supported beside %u of "
-                        "%u, only up to %u times as wide as these",
-                        gi_gguf_path(reader->gguf), n_shared_ff, hparams->n_expert_used, n,
-                        MAX_USED - hparams->n_expert_used);
+           GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                           "an expert of %u that all tokens share is not supported beside %u of "
+                           "%u, only up to %u times as wide as these",
+                           n_shared_ff, hparams->n_expert_used, n,
+                           MAX_USED - hparams->n_expert_used);
 }
 
 bool gi_hparams_read_router(const struct gi_hparams_reader *reader, struct gi_router_rule fallback,
@@ -467,10 +456,10 @@ bool gi_hparams_read_router(const struct gi_hparams_reader *reader, struct gi_ro
         return false;
     }
     if (gating > SOFTMAX_OF_CHOSEN) {
-        return gi_error_set(reader->err, GLINFER_STATUS_UNSUPPORTED,
-                            "%s: %s.expert_gating_func is %u, only 1 (softmax), 2 (sigmoid) and 3 "
-                            "(softmax of those chosen) are supported",
-                            gi_gguf_path(reader->gguf), reader->prefix, gating);
+        return GI_HPARAMS_FAIL(reader, UNSUPPORTED,
+                               "%s.expert_gating_func is %u, only 1 (softmax), 2 (sigmoid) and 3 "
+                               "(softmax of those chosen) are supported",
+                               reader->prefix, gating);
     }
     rule->gating = gating == SOFTMAX             ? GI_GATING_ALL
                    : gating == SIGMOID           ? GI_GATING_SIGMOID
@@ -490,10 +479,9 @@ static bool read_layer_bools(const struct gi_hparams_reader *reader, const char 
     *has_list =
         gi_gguf_get_array(reader->gguf, key, GI_GGUF_KIND_BOOL, &list, NULL) && list.count > 0;
     if (*has_list && list.count < hparams->n_layer) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %s has %llu elements, expected one for each of the %u layers",
-                            gi_gguf_path(reader->gguf), key, (unsigned long long)list.count,
-                            hparams->n_layer);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE,
+                               "%s has %llu elements, expected one for each of the %u layers", key,
+                               (unsigned long long)list.count, hparams->n_layer);
     }
     for (uint32_t i = 0; *has_list && i < hparams->n_layer; i++) {
         out[i] = list.data[i] != 0;

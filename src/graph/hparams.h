@@ -152,6 +152,10 @@ struct gi_hparams_reader {
     const char *prefix;
     struct glinfer_error *err;
 };
+// Fails with a status and a sentence about the file; a printf format and its arguments.
+#define GI_HPARAMS_FAIL(reader, status, format, ...)                                               \
+    gi_error_set((reader)->err, GLINFER_STATUS_##status, "%s: " format,                            \
+                 gi_gguf_path((reader)->gguf), __VA_ARGS__)
 
 // Reads the keys that all families share. Sets scales to 1 or 1 / sqrt(head_dim); does not set the
 // pairing. n_ff is 0 if a file has only the width of experts. n_vocab is the number of tokens, at

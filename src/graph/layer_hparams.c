@@ -150,10 +150,10 @@ bool gi_hparams_shared_kv(const struct gi_hparams_reader *reader, uint32_t fallb
     for (uint32_t i = n_layer - hparams->n_shared_kv; is_sound && i < n_layer; i++) {
         is_sound = gi_cache_layer(hparams, i) != i;
     }
-    return is_sound || gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                                    "%s: the last %u of %u layers share keys and values, but no "
-                                    "earlier layer of their kind has them",
-                                    gi_gguf_path(reader->gguf), hparams->n_shared_kv, n_layer);
+    return is_sound || GI_HPARAMS_FAIL(reader, BAD_FILE,
+                                       "the last %u of %u layers share keys and values, but no "
+                                       "earlier layer of their kind has them",
+                                       hparams->n_shared_kv, n_layer);
 }
 
 bool gi_hparams_loops(const struct gi_hparams_reader *reader, struct gi_hparams *hparams)
@@ -166,9 +166,9 @@ bool gi_hparams_loops(const struct gi_hparams_reader *reader, struct gi_hparams 
         return false;
     }
     if (n == 0 || n > GI_MAX_LAYERS / n_own) {
-        return gi_error_set(reader->err, GLINFER_STATUS_BAD_FILE,
-                            "%s: %u layers that run %u times, expected 1 to %d layers in all",
-                            gi_gguf_path(reader->gguf), n_own, n, GI_MAX_LAYERS);
+        return GI_HPARAMS_FAIL(reader, BAD_FILE,
+                               "%u layers that run %u times, expected 1 to %d layers in all", n_own,
+                               n, GI_MAX_LAYERS);
     }
     hparams->n_own_layer = n > 1 ? n_own : 0;
     hparams->has_loop_norm = n > 1 && !has_no_norm;
