@@ -3,17 +3,17 @@
 //
 //   y      (n_tokens, y_stride)      columns from y_begin on read and written
 //   t      (n_tokens, t_stride)      RANK columns for each matrix that the weight stacks
-//   scale  (n_tokens, scale_stride)  or one row for all tokens, with scale_stride 0
+//   scale  (scale_stride) for all tokens, or with EACH 1 (n_tokens, scale_stride)
 //   aux    B: gemv/gemv_adapter.glsl
 //
-// An invocation owns a column of TOKENS rows of y, so that it reads a row of B once for these. Bound
-// by the loads of t, which the invocations of a tile share.
+// An invocation owns two columns of TOKENS rows of y, of one tile and so of one matrix, which read
+// the same of t. Bound by the loads of t.
 #include "lib/common.glsl"
 #include "lib/group.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(RANK) || !defined(TOKENS)
-#error "RANK: columns of B, a multiple of 4; TOKENS: rows of an invocation"
+#if !defined(RANK) || !defined(TOKENS) || !defined(EACH)
+#error "RANK: columns of B, a multiple of 4; TOKENS: rows of an invocation; EACH: see above"
 #endif
 
 layout(std430, binding = 0) restrict buffer Y { float y[]; };
@@ -23,32 +23,45 @@ layout(std430, binding = 3) restrict readonly buffer Aux { uint aux[]; };
 
 #include "params/adapter_rows.glsl"
 
+// Columns 4 i to 4 i + 3 of the row of B whose words are at `at`.
+vec4 columns_at(uint at, uint i)
+{
+    highp vec2 low = unpackHalf2x16(aux[at + 16u * i + 8u]);
+    highp vec2 high = unpackHalf2x16(aux[at + 16u * i + 16u]);
+    return vec4(low, high);
+}
+
 void main()
 {
-    uint n = gl_GlobalInvocationID.x, first = gl_WorkGroupID.y * uint(TOKENS);
-    if (n >= params.n_rows) {
-        return;
-    }
-    uint at = params.adapter + n / 8u * 8u * uint(RANK / 2 + 1) + n % 8u;
+    uint n_tile = params.n_rows / 8u, tile = gl_GlobalInvocationID.x / 4u;
+    uint row = gl_GlobalInvocationID.x % 4u, first = gl_WorkGroupID.y * uint(TOKENS);
+    uint at = params.adapter + min(tile, n_tile - 1u) * 8u * uint(RANK / 2 + 1) + row;
     uint begin = aux[at];
-    float sums[TOKENS];
+    vec2 sums[TOKENS];
     for (int m = 0; m < TOKENS; m++) {
-        sums[m] = 0.0;
+        sums[m] = vec2(0.0);
     }
     for (uint i = 0u; i < uint(RANK / 4); i++) {
-        highp vec2 low = unpackHalf2x16(aux[at + 16u * i + 8u]);
-        highp vec2 high = unpackHalf2x16(aux[at + 16u * i + 16u]);
-        vec4 b = vec4(low, high);
+        vec4 columns_a = columns_at(at, i), columns_b = columns_at(at + 4u, i);
+#if !EACH
+        columns_a *= scale[i];
+        columns_b *= scale[i];
+#endif
         for (int m = 0; m < TOKENS; m++) {
             uint token = min(first + uint(m), state.n_tokens - 1u);
-            vec4 x = scale[token * (params.scale_stride / 4u) + i];
-            sums[m] += dot(x * t[token * (params.t_stride / 4u) + begin + i], b);
+            vec4 x = t[token * (params.t_stride / 4u) + begin + i];
+#if EACH
+            x *= scale[token * (params.scale_stride / 4u) + i];
+#endif
+            sums[m] += vec2(dot(x, columns_a), dot(x, columns_b));
         }
     }
     for (int m = 0; m < TOKENS; m++) {
         uint token = first + uint(m);
-        if (token < state.n_tokens) {
-            y[token * params.y_stride + params.y_begin + n] += params.factor * sums[m];
+        if (token < state.n_tokens && tile < n_tile) {
+            uint n = token * params.y_stride + params.y_begin + 8u * tile + row;
+            y[n] += params.factor * sums[m].x;
+            y[n + 4u] += params.factor * sums[m].y;
         }
     }
 }
