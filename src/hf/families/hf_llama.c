@@ -86,6 +86,11 @@ static void build_qwen_moe(struct gi_hf_build *b)
     build_qwen(b);
     gi_hf_add_experts(b, "num_experts");
     gi_hf_add_u32(b, "expert_feed_forward_length", gi_hf_u32(b, "moe_intermediate_size"));
+}
+
+static void build_qwen2_moe(struct gi_hf_build *b)
+{
+    build_qwen_moe(b);
     if (gi_hf_get(b, "shared_expert_intermediate_size")) {
         gi_hf_add_shared_expert(b);
     }
@@ -137,9 +142,9 @@ static void build_mistral3(struct gi_hf_build *b)
 
 #define FIXED GI_HF_SILU, GI_HF_WHOLE_ROPE, GI_HF_WINDOWS
 #define EXPERTS_EVERYWHERE                                                                         \
-    {"decoder_sparse_step", "1"}, {"mlp_only_layers", ""},                                         \
+    {"decoder_sparse_step", "1"},                                                                  \
     {                                                                                              \
-        "qkv_bias", "true"                                                                         \
+        "mlp_only_layers", ""                                                                      \
     }
 
 static const struct gi_hf_fixed llama_fixed[] = {
@@ -149,7 +154,7 @@ static const struct gi_hf_fixed qwen3_fixed[] = {FIXED, GI_HF_BIASES, {NULL, NUL
 static const struct gi_hf_fixed mistral3_fixed[] = {
     FIXED, {"rope_parameters.mscale", "1"}, {NULL, NULL}};
 static const struct gi_hf_fixed qwen2_moe_fixed[] = {
-    FIXED, EXPERTS_EVERYWHERE, {"norm_topk_prob", "false"}, {NULL, NULL}};
+    FIXED, EXPERTS_EVERYWHERE, {"qkv_bias", "true"}, {"norm_topk_prob", "false"}, {NULL, NULL}};
 static const struct gi_hf_fixed qwen3_moe_fixed[] = {
     FIXED, GI_HF_BIASES, EXPERTS_EVERYWHERE, {"norm_topk_prob", "true"}, {NULL, NULL}};
 static const struct gi_hf_fixed smollm3_fixed[] = {FIXED,
@@ -163,7 +168,7 @@ const struct gi_hf_family gi_hf_llama_families[] = {
     {"mistral", NULL, "llama", build_mistral, MISTRAL_DEFAULTS, mistral_fixed},
     {"mixtral", NULL, "llama", build_mixtral, MIXTRAL_DEFAULTS, mistral_fixed},
     {"qwen2", NULL, "qwen2", build_qwen, QWEN_DEFAULTS, mistral_fixed},
-    {"qwen2_moe", NULL, "qwen2moe", build_qwen_moe, QWEN_EXPERT_DEFAULTS, qwen2_moe_fixed},
+    {"qwen2_moe", NULL, "qwen2moe", build_qwen2_moe, QWEN_EXPERT_DEFAULTS, qwen2_moe_fixed},
     {"qwen3", NULL, "qwen3", build_qwen, QWEN_DEFAULTS, qwen3_fixed},
     {"qwen3_moe", NULL, "qwen3moe", build_qwen_moe, QWEN_EXPERT_DEFAULTS, qwen3_moe_fixed},
     {"smollm3", NULL, "smollm3", build_smollm3, SMOLLM3_DEFAULTS, smollm3_fixed},

@@ -88,6 +88,25 @@ TEST(values_that_the_engine_does_not_compute_are_refused)
     }
 }
 
+// Keys of folders on the hub that have no effect in their family.
+static const struct {
+    const char *folder, *text, *other;
+} taken[] = {
+    // Qwen3-Coder-30B-A3B
+    {"qwen3moe", "\"head_dim\"",
+     "\"qkv_bias\":false,\"shared_expert_intermediate_size\":0,\"use_qk_norm\":true,\"head_dim\""},
+};
+
+TEST(keys_without_effect_are_taken)
+{
+    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+        struct glinfer_error err = {0};
+        struct gi_gguf *gguf = open_edited(taken[i].folder, taken[i].text, taken[i].other, &err);
+        must(gguf, &err);
+        gi_gguf_close(gguf);
+    }
+}
+
 TEST(windows_of_layers_and_of_contexts_are_those_of_the_file)
 {
     static const struct {
