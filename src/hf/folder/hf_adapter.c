@@ -277,16 +277,26 @@ static void add_pairs(struct reading *reading)
     gi_gguf_add_f32(&reading->writer, "adapter.lora.alpha", (float)(config->alpha * root));
 }
 
+static bool has_file(const char *folder, const char *name)
+{
+    char *path = gi_hf_path(folder, name, NULL);
+    const bool is_there = path && access(path, F_OK) == 0;
+    free(path);
+    return is_there;
+}
+
 // Fails with NOT_FOUND and advice if the folder lacks one of its two files.
 static bool check_files(const char *folder, struct glinfer_error *err)
 {
-    static const struct {
+    const struct {
         const char *name, *advice;
     } files[] = {
         {"adapter_config.json", "a folder of PEFT has adapter_config.json and "
                                 "adapter_model.safetensors; a whole model is given with -m"},
-        {"adapter_model.safetensors", "save the adapter as SafeTensors, as save_pretrained of PEFT "
-                                      "does"},
+        {"adapter_model.safetensors",
+         has_file(folder, "adapters.safetensors")
+             ? "adapters of MLX are not supported; mlx_lm.fuse merges one into its model"
+             : "save the adapter as SafeTensors, as save_pretrained of PEFT does"},
     };
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof(files) / sizeof(files[0]); i++) {
@@ -301,14 +311,7 @@ static bool check_files(const char *folder, struct glinfer_error *err)
 
 bool gi_hf_is_adapter(const char *path)
 {
-    static const char *const names[] = {"adapter_config.json", "config.json"};
-    bool is_there[2];
-    for (size_t i = 0; i < 2; i++) {
-        char *file = gi_hf_path(path, names[i], NULL);
-        is_there[i] = file && access(file, F_OK) == 0;
-        free(file);
-    }
-    return is_there[0] && !is_there[1];
+    return has_file(path, "adapter_config.json") && !has_file(path, "config.json");
 }
 
 struct gi_gguf *gi_hf_open_adapter(const char *folder, const struct gi_gguf *model,

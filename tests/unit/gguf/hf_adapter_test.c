@@ -62,6 +62,10 @@ TEST(missing_files_are_named)
     assert_null(gi_hf_open_adapter(temp_folder, model, &err));
     assert_says(err.message, "save the adapter as SafeTensors");
     assert_int_equal(err.status, GLINFER_STATUS_NOT_FOUND);
+    write_file(temp_path("adapters.safetensors"), "", 0);
+    assert_null(gi_hf_open_adapter(temp_folder, model, &err));
+    assert_says(err.message, "adapters of MLX are not supported; mlx_lm.fuse");
+    remove(temp_path("adapters.safetensors"));
     gi_gguf_close(model);
 }
 
