@@ -113,12 +113,27 @@ static const struct gi_hf_row gemma4_rows[] = {
     {"per_layer_projection_norm.weight", "per_layer_proj_norm.weight", GI_HF_NONE},
 };
 
+// Returns a size of layers without a window. Newer files have an object for each of these, of the
+// sizes that differ from those of other layers.
+static uint32_t find_global(struct gi_hf_build *b, const char *key, const char *layer_key,
+                            uint32_t fallback)
+{
+    const cJSON *layers = gi_hf_get(b, "per_layer_config"), *layer = layers ? layers->child : NULL;
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(layer, layer_key);
+    uint64_t n = 0;
+    const bool is_sound = gi_hf_json_count(value, &n) && n <= UINT16_MAX;
+    return gi_hf_u32_or(b, key, is_sound ? (uint32_t)n : fallback);
+}
+
+#define GLOBAL_DIM(b) find_global(b, "global_head_dim", "head_dim", 512)
+
 // Adds the sizes of heads in layers with a window and without one.
 static void add_gemma4_heads(struct gi_hf_build *b, const struct gi_hf_layers *windowed)
 {
     const uint32_t n_kv = gi_hf_u32(b, "num_key_value_heads");
-    const uint32_t n_global = gi_hf_u32_or(b, "num_global_key_value_heads", n_kv);
-    const uint32_t dim = gi_hf_u32(b, "head_dim"), global_dim = gi_hf_u32(b, "global_head_dim");
+    const uint32_t n_global =
+        find_global(b, "num_global_key_value_heads", "num_key_value_heads", n_kv);
+    const uint32_t dim = gi_hf_u32(b, "head_dim"), global_dim = GLOBAL_DIM(b);
     if (n_kv == n_global) {
         gi_hf_add_u32(b, "attention.head_count_kv", n_kv);
     } else {
@@ -155,7 +170,7 @@ static void add_gemma4_factors(struct gi_hf_build *b)
     float factors[MAX_PAIRS];
     const float part =
         gi_hf_f32_or(b, "rope_parameters.full_attention.partial_rotary_factor", 0.25f);
-    const uint32_t dim = gi_hf_u32(b, "global_head_dim"), n_pair = dim / 2;
+    const uint32_t dim = GLOBAL_DIM(b), n_pair = dim / 2;
     if (n_pair == 0 || n_pair > MAX_PAIRS || !(part >= 0.0f && part <= 1.0f)) {
         gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
                    "config.json: a global_head_dim of %u and a partial_rotary_factor of %g are not "
@@ -208,7 +223,7 @@ static void build_gemma4(struct gi_hf_build *b)
 #define GEMMA3_DEFAULTS    "{" GEMMA3_KEYS "}"
 #define EMBEDDING_DEFAULTS "{" GEMMA3_KEYS ",\"use_bidirectional_attention\":false}"
 #define GEMMA4_DEFAULTS                                                                            \
-    "{\"global_head_dim\":512,\"head_dim\":256,\"max_position_embeddings\":131072,"                \
+    "{\"head_dim\":256,\"max_position_embeddings\":131072,"                                        \
     "\"num_attention_heads\":8,\"num_key_value_heads\":4,\"rms_norm_eps\":1e-6,"                   \
     "\"sliding_window\":512,\"vocab_size\":262144}"
 

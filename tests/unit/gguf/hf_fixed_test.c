@@ -168,6 +168,20 @@ TEST(magnitudes_of_yarn_are_those_of_the_file)
     }
 }
 
+// transformers 5 has the sizes of layers without a window in an object for each.
+TEST(sizes_of_layers_of_gemma_4_are_those_of_the_file)
+{
+    struct glinfer_error err = {0};
+    uint32_t dim = 0;
+    struct gi_gguf *gguf =
+        open_edited("gemma4", "\"global_head_dim\":32",
+                    "\"per_layer_config\":{\"1\":{\"head_dim\":32},\"3\":{\"head_dim\":32}}", &err);
+    must(gguf, &err);
+    must(gi_gguf_get_u32(gguf, "gemma4.attention.key_length", 0, &dim, &err), &err);
+    assert_int_equal(dim, 32);
+    gi_gguf_close(gguf);
+}
+
 TEST(the_epsilon_of_modernbert_is_that_of_its_norms)
 {
     struct glinfer_error err = {0};
