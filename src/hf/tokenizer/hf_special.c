@@ -231,11 +231,13 @@ void gi_hf_add_special(struct gi_hf_tokenizer *t)
 
 enum { TEMPLATE_MAX_SIZE = 4 << 20 };
 
-// Adds a text as the template, and the file that has it, for messages.
+// Adds a text as the template, and the file of the folder that has it, for messages.
 static void add_template(struct gi_hf_tokenizer *t, const char *text, size_t size, const char *file)
 {
     gi_gguf_add_string(t->b->out, "tokenizer.chat_template", text, size);
-    gi_gguf_add_string(t->b->out, "glinfer.tokenizer.template_file", file, strlen(file));
+    if (!t->b->is_for_file) {
+        gi_gguf_add_string(t->b->out, "glinfer.tokenizer.template_file", file, strlen(file));
+    }
 }
 
 // Adds a file of the folder as the template; true if it is there.

@@ -58,6 +58,8 @@ fault="$dir/folder: cannot run the template in chat_template.jinja: line 2 of th
 check 'a wrong template' $? 1
 check 'the file and the line of a template' "$(grep -c -F "glinfer: $fault; choose one with --chat-template" "$dir/errors")" 1
 check 'a fault in a list' "$("$glinfer" info -m "$dir/folder" | grep -c -F "$fault")" 1
+"$glinfer" convert "$dir/folder" "$dir/template.gguf"
+check 'a fault in a converted file' "$("$glinfer" info -m "$dir/template.gguf" | grep -c 'template.gguf: cannot run the chat template: line 2')" 1
 printf '%s' '{%- for message in messages %}{{- "<|im_start|>" + message.role + "<|im_end|>" }}{% endif %}' >"$dir/folder/chat_template.jinja"
 "$glinfer" run -m "$dir/folder" -p x -n 1 2>"$dir/errors" >"$dir/output"
 check 'a wrong template of a known format' $? 0
