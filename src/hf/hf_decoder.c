@@ -107,10 +107,10 @@ static void add_rope(struct gi_hf_build *b, uint32_t head_dim)
         add_yarn(b);
     } else if (strcmp(type, "llama3") == 0) {
         add_llama3_factors(b, head_dim);
-    } else if (strcmp(type, "default") != 0) {
+    } else if (!gi_hf_is_word(type, "default|dynamic")) { // dynamic stretches longer contexts alone
         gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
                    "config.json: the RoPE scaling \"%.40s\" of this family is not supported, only "
-                   "default, linear, yarn and llama3",
+                   "default, dynamic, linear, yarn and llama3",
                    type);
     }
 }

@@ -88,10 +88,11 @@ TEST(values_that_the_engine_does_not_compute_are_refused)
     }
 }
 
-// Keys of folders on the hub that have no effect in their family.
+// Keys of folders on the hub that have no effect in their family, or in contexts of the usual size.
 static const struct {
     const char *folder, *text, *other;
 } taken[] = {
+    {"llama", "\"llama3\"", "\"dynamic\""},
     // Qwen3-Coder-30B-A3B
     {"qwen3moe", "\"head_dim\"",
      "\"qkv_bias\":false,\"shared_expert_intermediate_size\":0,\"use_qk_norm\":true,\"head_dim\""},
