@@ -96,10 +96,13 @@ static void build_modern(struct gi_hf_build *b)
                    period, n_window);
         return;
     }
+    const float base = gi_hf_rope_base(b, 160000.0f);
+    const bool has_one =
+        cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(b->config, "local_rope_theta"));
     add_encoder(b, "norm_eps");
     gi_hf_add_u32(b, "vocab_size", gi_hf_u32(b, "vocab_size"));
-    gi_hf_add_f32(b, "rope.freq_base", gi_hf_rope_base(b, 160000.0f));
-    gi_hf_add_f32(b, "rope.freq_base_swa", gi_hf_window_base(b, 10000.0f));
+    gi_hf_add_f32(b, "rope.freq_base", base);
+    gi_hf_add_f32(b, "rope.freq_base_swa", gi_hf_window_base(b, has_one ? base : 10000.0f));
     gi_hf_add_text(b, "rope.scaling.type", "none");
     gi_hf_add_u32(b, "attention.sliding_window", n_window);
     if (!gi_hf_add_windows(b, period, period, true)) {

@@ -196,6 +196,18 @@ TEST(the_epsilon_of_modernbert_is_that_of_its_norms)
     gi_gguf_close(gguf);
 }
 
+TEST(rotations_of_modernbert_have_one_base_where_that_of_windows_is_null)
+{
+    struct glinfer_error err = {0};
+    float base = 0;
+    struct gi_gguf *gguf = open_edited("modernbert", "\"local_rope_theta\":10000.0",
+                                       "\"local_rope_theta\":null", &err);
+    must(gguf, &err);
+    must(gi_gguf_get_f32(gguf, "modern-bert.rope.freq_base_swa", 0, &base, &err), &err);
+    assert_true(base == 160000.0f);
+    gi_gguf_close(gguf);
+}
+
 TEST(rotations_of_granite_are_those_of_the_file)
 {
     static const struct {
