@@ -412,8 +412,9 @@ struct glinfer_model_info {
     bool is_adapter;
     uint32_t adapter_min_rank, adapter_max_rank; // of its pairs of matrices
     uint32_t n_adapted;                          // matrices of the base model that it changes
-    float adapter_alpha;  // products count alpha / rank; with PEFT's use_rslora alpha is that of
-                          // adapter_config.json times the root of r; 0: they count as they are
+    // Products count alpha / rank; with PEFT's use_rslora alpha is that of adapter_config.json
+    // times the root of the rank; 0: they count as they are.
+    float adapter_min_alpha, adapter_max_alpha;
     char base_model[128]; // name of the base model, may be empty
 };
 

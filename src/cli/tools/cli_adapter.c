@@ -12,12 +12,12 @@ static bool print_json(const char *path, const struct glinfer_model_info *info)
 {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "model", path);
-    CLI_JSON_ADD(object, info, INFO(architecture), INFO(types), INFO(file_size), INFO(n_params),
-                 INFO_AS("supported", is_supported), INFO(refusal));
+    CLI_JSON_ADD(object, info, INFO(architecture), INFO(types), INFO(file_size), INFO(n_params));
     cJSON *adapter = cJSON_AddObjectToObject(object, "adapter");
     CLI_JSON_ADD(adapter, info, INFO_AS("min_rank", adapter_min_rank),
                  INFO_AS("max_rank", adapter_max_rank), INFO(n_adapted), INFO(base_model));
-    cJSON_AddNumberToObject(adapter, "alpha", (double)info->adapter_alpha);
+    cli_json_add_float(adapter, "min_alpha", info->adapter_min_alpha);
+    cli_json_add_float(adapter, "max_alpha", info->adapter_max_alpha);
     return cli_json_print(object);
 }
 
@@ -37,8 +37,11 @@ bool cli_adapter_print(const char *path, const struct glinfer_model_info *info, 
     if (info->adapter_max_rank > info->adapter_min_rank) {
         printf(" to %u", info->adapter_max_rank);
     }
-    printf("\n  %-15s %g\n", "alpha", (double)info->adapter_alpha);
-    printf("  %-15s %u matri%s of the model\n", "changes", info->n_adapted,
+    printf("\n  %-15s %g", "alpha", (double)info->adapter_min_alpha);
+    if (info->adapter_max_alpha > info->adapter_min_alpha) {
+        printf(" to %g", (double)info->adapter_max_alpha);
+    }
+    printf("\n  %-15s %u matri%s of the model\n", "changes", info->n_adapted,
            info->n_adapted == 1 ? "x" : "ces");
     printf("  %-15s %s\n", "tensors", info->types);
     printf("  %-15s %" PRIu64 "\n", "parameters", info->n_params);

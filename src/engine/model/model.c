@@ -124,12 +124,13 @@ static bool inspect_adapter(struct glinfer_model_info *info, struct gi_gguf *ggu
     struct gi_adapter adapter;
     struct glinfer_error reason;
     const bool ok =
-        gi_adapter_take(&adapter, gguf, err) && gi_model_info_file(info, gguf, NULL, err);
+        gi_adapter_take(&adapter, gguf, err) && gi_model_info_file(info, gguf, NULL, err) &&
+        gi_gguf_get_f32(gguf, GI_HF_MIN_ALPHA, adapter.alpha, &info->adapter_min_alpha, err) &&
+        gi_gguf_get_f32(gguf, GI_HF_MAX_ALPHA, adapter.alpha, &info->adapter_max_alpha, err);
     if (ok && !gi_check_is_model(gguf, &reason)) {
         snprintf(info->refusal, sizeof(info->refusal), "%s", reason.message);
     }
     info->is_adapter = true;
-    info->adapter_alpha = adapter.alpha;
     info->n_adapted = (uint32_t)adapter.n_pairs;
     info->adapter_max_rank = info->adapter_min_rank = adapter.rank;
     for (size_t i = 0; ok && i < adapter.n_pairs; i++) {

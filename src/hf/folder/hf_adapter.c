@@ -70,6 +70,7 @@ struct reading {
     char arch[64];
     bool has_pairs;
     struct gi_hf_adapter_config config;
+    double min_alpha, max_alpha; // of the matrices B so far
     struct adapter *adapter;
     struct gi_gguf_writer writer;
     struct glinfer_error *err;
@@ -202,6 +203,12 @@ static const struct projection *find_projection(const char *name, unsigned long 
     return NULL;
 }
 
+// Returns the alpha of a product that is divided by its rank, where no pattern gives another.
+static double find_alpha(const struct gi_hf_adapter_config *config)
+{
+    return config->alpha * (config->divides_by_root ? sqrt(config->rank) : 1);
+}
+
 // Adds a piece of the rows of a matrix B, or a matrix A once more.
 static bool add_piece(struct reading *reading, const struct gi_safetensor *tensor,
                       const struct projection *projection, uint32_t piece, unsigned long layer,
@@ -215,8 +222,13 @@ static bool add_piece(struct reading *reading, const struct gi_safetensor *tenso
     const uint64_t dims[4] = {tensor->dims[1], tensor->dims[0] / n, 1, 1};
     const double factor =
         is_b ? gi_hf_adapter_factor(&reading->config, tensor->name, tensor->dims[1]) : 1;
+    const double alpha = factor * find_alpha(&reading->config);
     uint32_t n_head;
     char name[96];
+    if (is_b) {
+        reading->min_alpha = fmin(reading->min_alpha, alpha);
+        reading->max_alpha = fmax(reading->max_alpha, alpha);
+    }
     entry->tensor = tensor;
     entry->begin = n > 1 ? tensor->size / n * piece : 0;
     snprintf(name, sizeof(name), "blk.%lu.%s.weight.lora_%c", layer, projection->to,
@@ -266,7 +278,6 @@ static void add_pairs(struct reading *reading)
 {
     const struct gi_hf_adapter_config *config = &reading->config;
     const char *base = gi_hf_json_text(config->json, "base_model_name_or_path");
-    const double root = config->divides_by_root ? sqrt(config->rank) : 1;
     if (reading->model) {
         gi_gguf_add_string(&reading->writer, "general.architecture", reading->arch,
                            strlen(reading->arch));
@@ -274,7 +285,9 @@ static void add_pairs(struct reading *reading)
     gi_gguf_add_string(&reading->writer, "general.base_model.0.name", base, strlen(base));
     gi_gguf_add_string(&reading->writer, "general.type", "adapter", strlen("adapter"));
     gi_gguf_add_string(&reading->writer, "adapter.type", "lora", strlen("lora"));
-    gi_gguf_add_f32(&reading->writer, "adapter.lora.alpha", (float)(config->alpha * root));
+    gi_gguf_add_f32(&reading->writer, "adapter.lora.alpha", (float)find_alpha(config));
+    gi_gguf_add_f32(&reading->writer, GI_HF_MIN_ALPHA, (float)reading->min_alpha);
+    gi_gguf_add_f32(&reading->writer, GI_HF_MAX_ALPHA, (float)reading->max_alpha);
 }
 
 static bool has_file(const char *folder, const char *name)
@@ -317,7 +330,11 @@ bool gi_hf_is_adapter(const char *path)
 struct gi_gguf *gi_hf_open_adapter(const char *folder, const struct gi_gguf *model,
                                    struct glinfer_error *err)
 {
-    struct reading reading = {.folder = folder, .model = model, .err = err};
+    struct reading reading = {.folder = folder,
+                              .model = model,
+                              .min_alpha = INFINITY,
+                              .max_alpha = -INFINITY,
+                              .err = err};
     if (!check_files(folder, err)) {
         return NULL;
     }

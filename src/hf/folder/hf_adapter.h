@@ -4,6 +4,10 @@
 
 #include "gguf/gguf.h"
 
+// Keys with the smallest and the largest alpha of the matrices, which alpha_pattern may give.
+#define GI_HF_MIN_ALPHA "adapter.lora.min_alpha"
+#define GI_HF_MAX_ALPHA "adapter.lora.max_alpha"
+
 // Returns true if path is that of a folder with adapter_config.json and without config.json.
 bool gi_hf_is_adapter(const char *path);
 // Opens an adapter of a model, whose architecture and heads decide about names and the order of

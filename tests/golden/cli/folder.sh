@@ -74,4 +74,10 @@ for adapter in "$folders/../peft/smollm2" "$folders/../models/tiny-lfm2-4.lora";
     check 'an adapter as a model' $? 1
     check 'what to do' "$(grep -c 'a LoRA adapter: give its model with -m and the adapter with --lora' "$dir/errors")" 1
 done
+rm -rf "$dir/folder" && cp -r "$folders/../peft/smollm2" "$dir/folder" && chmod -R u+w "$dir/folder"
+sed -i 's/"r": 2,/"r": 2, "alpha_pattern": {"q_proj": 0.5},/' "$dir/folder/adapter_config.json"
+check 'the range of alpha' "$("$glinfer" info -m "$dir/folder" | grep -c ' alpha  *0.5 to 3$')" 1
+"$glinfer" info -m "$dir/folder" --json >"$dir/output"
+check 'the range of alpha in JSON' "$(grep -c '"min_alpha":0.5,"max_alpha":3' "$dir/output")" 1
+check 'no refusal of an adapter' "$(grep -c -e supported -e refusal "$dir/output")" 0
 [ "$failures" -eq 0 ]

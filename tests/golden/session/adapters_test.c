@@ -371,7 +371,8 @@ TEST(an_adapter_in_place_of_a_model_is_described)
         assert_int_equal(info.adapter_min_rank, cases[i].rank);
         assert_int_equal(info.adapter_max_rank, cases[i].rank);
         assert_int_equal(info.n_adapted, cases[i].n);
-        assert_true(info.adapter_alpha == cases[i].alpha);
+        assert_true(info.adapter_min_alpha == cases[i].alpha);
+        assert_true(info.adapter_max_alpha == cases[i].alpha);
         assert_says(info.refusal, "give its model with -m and the adapter with --lora");
     }
 }

@@ -180,9 +180,10 @@ TEST(wrong_tensors_are_refused)
     gi_gguf_close(model);
 }
 
-// Fills B (6 rows) of one module of an adapter whose elements are 1, with what the engine divides.
+// Fills B (6 rows) of one module of an adapter whose elements are 1, the alpha that the engine
+// divides, and the smallest and the largest alpha of the matrices.
 static void read_scaled(const struct gi_gguf *model, const char *config, const char *module,
-                        uint32_t rank, float b[6], float *alpha)
+                        uint32_t rank, float b[6], float *alpha, float own[2])
 {
     char header[512];
     uint16_t ones[24];
@@ -207,6 +208,8 @@ static void read_scaled(const struct gi_gguf *model, const char *config, const c
     assert_int_equal(tensor->type->type, GI_GGML_TYPE_F32);
     must(gi_gguf_tensor_read(adapter, tensor, 0, 6 * sizeof(float), b, &err), &err);
     must(gi_gguf_get_f32(adapter, "adapter.lora.alpha", 0, alpha, &err), &err);
+    must(gi_gguf_get_f32(adapter, GI_HF_MIN_ALPHA, 0, own, &err), &err);
+    must(gi_gguf_get_f32(adapter, GI_HF_MAX_ALPHA, 0, own + 1, &err), &err);
     gi_gguf_close(adapter);
 }
 
@@ -233,10 +236,12 @@ TEST(patterns_give_ranks_and_scales_of_modules)
     };
     struct gi_gguf *model = open_file("tiny-f32.gguf");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        float b[6], alpha;
-        read_scaled(model, cases[i].config, cases[i].module, cases[i].rank, b, &alpha);
+        float b[6], alpha, own[2];
+        read_scaled(model, cases[i].config, cases[i].module, cases[i].rank, b, &alpha, own);
         assert_float_equal(b[0] * alpha / (float)cases[i].rank, cases[i].factor, 1e-6);
         assert_true(b[5] == b[0]);
+        assert_float_equal(own[0], cases[i].factor * cases[i].rank, 1e-6);
+        assert_float_equal(own[1], cases[i].factor * cases[i].rank, 1e-6);
     }
     gi_gguf_close(model);
 }

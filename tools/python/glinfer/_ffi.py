@@ -297,7 +297,8 @@ class glinfer_model_info(Structure):
         ("adapter_min_rank", c_uint32),
         ("adapter_max_rank", c_uint32),
         ("n_adapted", c_uint32),
-        ("adapter_alpha", c_float),
+        ("adapter_min_alpha", c_float),
+        ("adapter_max_alpha", c_float),
         ("base_model", c_char * 128),
     ]
 
@@ -1097,9 +1098,12 @@ class ModelInfo(NamedTuple):
     adapter_max_rank: int
     # matrices of the base model that it changes
     n_adapted: int
-    # products count alpha / rank; with PEFT's use_rslora alpha is that of
-    # adapter_config.json times the root of r; 0: they count as they are
-    adapter_alpha: float
+    # Products count alpha / rank; with PEFT's use_rslora alpha is that of adapter_config.json
+    # times the root of the rank; 0: they count as they are.
+    adapter_min_alpha: float
+    # Products count alpha / rank; with PEFT's use_rslora alpha is that of adapter_config.json
+    # times the root of the rank; 0: they count as they are.
+    adapter_max_alpha: float
     # name of the base model, may be empty
     base_model: str
 
