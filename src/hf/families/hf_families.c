@@ -56,8 +56,9 @@ const struct gi_hf_family *gi_hf_family_find(const struct gi_hf_build *b, struct
         return NULL;
     }
     gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
-                 "%s: the family of config.json, model_type \"%.60s\" (%.60s), is not supported; "
-                 "supported are %s",
+                 "%s: the family of config.json, model_type \"%.60s\" (%.60s), is not supported "
+                 "in folders, but may be in GGUF files (-m FILE.gguf, `glinfer pull`); folders may "
+                 "be of %s",
                  b->folder, type, architecture, list_names(names));
     return NULL;
 }

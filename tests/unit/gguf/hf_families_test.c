@@ -266,7 +266,8 @@ static const struct {
     const char *says;
 } wrong[] = {
     {"gemma3", "\"gemma3_text\"", "\"gemma9\"", GLINFER_STATUS_UNSUPPORTED,
-     "model_type \"gemma9\" (Gemma3ForCausalLM), is not supported; supported are llama"},
+     "model_type \"gemma9\" (Gemma3ForCausalLM), is not supported in folders, but may be in "
+     "GGUF files (-m FILE.gguf, `glinfer pull`); folders may be of llama"},
     {"gemma3", "\"num_hidden_layers\"", "\"layers\"", GLINFER_STATUS_BAD_FILE,
      "the key num_hidden_layers is missing"},
     {"gemma4_dense", "\"layer_types\"", "\"layers\"", GLINFER_STATUS_BAD_FILE,
