@@ -13,6 +13,7 @@
 
 cJSON *gi_hf_json_parse(const char *text, size_t size, const char *path, struct glinfer_error *err)
 {
+    static const char pointer[] = "version https://git-lfs";
     const char *end = text;
     errno = 0;
     cJSON *json = cJSON_ParseWithLengthOpts(text, size, &end, false);
@@ -28,6 +29,12 @@ cJSON *gi_hf_json_parse(const char *text, size_t size, const char *path, struct 
         return json;
     }
     cJSON_Delete(json);
+    if (size >= sizeof(pointer) - 1 && memcmp(text, pointer, sizeof(pointer) - 1) == 0) {
+        gi_error_set(err, GLINFER_STATUS_BAD_FILE,
+                     "%s: is a pointer of Git LFS; the file itself comes with `git lfs pull`",
+                     path);
+        return NULL;
+    }
     gi_error_set(err, GLINFER_STATUS_BAD_FILE,
                  "%s: invalid JSON at byte %zu: the file is damaged or was not downloaded "
                  "completely",

@@ -14,7 +14,14 @@ static const struct {
 } formats[] = {
     {"adapter_config.json", "a LoRA adapter, not a whole model: give the base model with -m "
                             "and the adapter with --lora"},
+    {"adapter_model.safetensors", "a LoRA adapter without adapter_config.json: download that file, "
+                                  "too, and give the folder with --lora"},
     {"*.gguf", "a folder of GGUF files: name the file"},
+    {"consolidated*.safetensors", "a folder of Mistral's own format, which is not supported: "
+                                  "download model*.safetensors of the model, or a GGUF file of "
+                                  "it"},
+    {"*.npz", "a folder of NumPy arrays, which are not supported: convert the original model with "
+              "a current mlx_lm.convert, or use its SafeTensors"},
     {"*.onnx", "a folder of ONNX files, which are not supported: use the SafeTensors of the "
                "original model, or a GGUF file of it"},
     {"pytorch_model*.bin", "a folder of PyTorch files, which are not supported: save the model as "
@@ -36,6 +43,7 @@ struct contents {
     bool has_config, has_tensors;
     size_t format; // N_FORMATS: unknown
     char file[256];
+    char other[256]; // SafeTensors of another name; "": none
 };
 
 static void note_file(struct contents *contents, const char *name)
@@ -43,6 +51,9 @@ static void note_file(struct contents *contents, const char *name)
     contents->has_config |= strcmp(name, "config.json") == 0;
     contents->has_tensors |= fnmatch("model*.safetensors", name, 0) == 0 ||
                              strcmp(name, "model.safetensors.index.json") == 0;
+    if (fnmatch("*.safetensors", name, 0) == 0) {
+        snprintf(contents->other, sizeof(contents->other), "%s", name);
+    }
     for (size_t i = 0; i < contents->format; i++) {
         if (fnmatch(formats[i].pattern, name, 0) == 0) {
             contents->format = i;
@@ -80,6 +91,12 @@ bool gi_hf_check_contents(const char *folder, struct glinfer_error *err)
     if (contents.format < N_FORMATS) {
         return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s: is %s (it has %s)", folder,
                             formats[contents.format].advice, contents.file);
+    }
+    if (contents.has_config && contents.other[0]) {
+        return gi_error_set(err, GLINFER_STATUS_NOT_FOUND,
+                            "%s: has config.json and %s, but no model.safetensors: rename the file "
+                            "to that if it has the whole model",
+                            folder, contents.other);
     }
     return gi_error_set(err, GLINFER_STATUS_NOT_FOUND,
                         contents.has_config

@@ -270,6 +270,8 @@ TEST(wrong_configurations_are_refused)
     } cases[] = {
         {"[]", "config.json: not a JSON object", GLINFER_STATUS_BAD_FILE},
         {"{", "config.json: invalid JSON", GLINFER_STATUS_BAD_FILE},
+        {"version https://git-lfs.github.com/spec/v1\noid", "config.json: is a pointer of Git LFS",
+         GLINFER_STATUS_BAD_FILE},
         {"{\"model_type\":\"llama\",\"model_type\":\"qwen2\"}",
          "has two values of model_type:", GLINFER_STATUS_BAD_FILE},
         {"{\"model_type\":\"llama\",\"rope_scaling\":{\"factor\":1,\"factor\":2}}",
@@ -340,6 +342,9 @@ TEST(folders_of_other_formats_are_named)
         const char *file, *says;
     } cases[] = {
         {"model.gguf", "is a folder of GGUF files: name the file (it has model.gguf)"},
+        {"adapter_model.safetensors", "is a LoRA adapter without adapter_config.json"},
+        {"consolidated.00.safetensors", "is a folder of Mistral's own format"},
+        {"weights.npz", "is a folder of NumPy arrays"},
         {"model.onnx", "is a folder of ONNX files"},
         {"onnx", "is a folder of ONNX files"},
         {"pytorch_model-00001-of-00002.bin", "is a folder of PyTorch files"},
@@ -349,6 +354,8 @@ TEST(folders_of_other_formats_are_named)
     must_fail(gi_hf_open("/nonexistent", NULL, &err), NOT_FOUND, "/nonexistent");
     write_text("config.json", config);
     must_fail(gi_hf_open(temp_folder, NULL, &err), NOT_FOUND, "but no model.safetensors");
+    write_text("weights.safetensors", "");
+    must_fail(gi_hf_open(temp_folder, NULL, &err), NOT_FOUND, "and weights.safetensors, but no");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         write_text(cases[i].file, "");
         must_fail(gi_hf_open(temp_folder, NULL, &err), UNSUPPORTED, cases[i].says);
