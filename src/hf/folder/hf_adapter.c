@@ -251,7 +251,8 @@ static bool add_tensor(struct reading *reading, const struct gi_safetensor *tens
         (is_b && tensor->dims[0] % n != 0)) {
         return gi_error_set(reading->err, GLINFER_STATUS_UNSUPPORTED,
                             "%s: cannot use tensor %.120s: adapters may change the matrices of "
-                            "attention and of dense networks, by matrices of F32, F16 or BF16",
+                            "attention and of dense networks, by matrices of F32, F16 or "
+                            "BF16; " GI_HF_ADAPTER_MERGE,
                             reading->folder, tensor->name);
     }
     bool ok = gi_hf_adapter_check_rank(&reading->config, tensor->name, tensor->dims[is_b ? 1 : 0],

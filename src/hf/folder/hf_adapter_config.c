@@ -23,12 +23,12 @@ static bool is_set(const cJSON *value)
 // Fails if the adapter does more than add products of two matrices.
 static bool check_kind(const struct gi_hf_adapter_config *config, struct glinfer_error *err)
 {
-    static const char *const refused[] = {"use_dora",
+    static const char *const refused[] = {"alora_invocation_tokens", // depends on the prompt
+                                          "use_dora",
                                           "fan_in_fan_out",
                                           "bias",
                                           "modules_to_save",
                                           "lora_bias",
-                                          "alora_invocation_tokens",
                                           "trainable_token_indices",
                                           "layer_replication",
                                           "target_parameters",
@@ -49,8 +49,9 @@ static bool check_kind(const struct gi_hf_adapter_config *config, struct glinfer
     }
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         if (is_set(find(config, refused[i]))) {
-            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s: %s of %s is not supported",
-                                config->folder, refused[i], file_name);
+            return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED, "%s: %s of %s is not supported%s",
+                                config->folder, refused[i], file_name,
+                                i > 0 ? "; " GI_HF_ADAPTER_MERGE : "");
         }
     }
     return true;
@@ -148,7 +149,7 @@ static bool check_pattern(const struct gi_hf_adapter_config *config, const char 
         if (!is_plain(entry->string)) {
             return gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
                                 "%s: the expression \"%.80s\" in %s of %s is not supported, only "
-                                "names of modules",
+                                "names of modules; " GI_HF_ADAPTER_MERGE,
                                 config->folder, entry->string, pattern, file_name);
         }
         if (!is_sound(entry)) {

@@ -5,6 +5,10 @@
 
 #include <stddef.h>
 
+// Advice for adapters that only PEFT can apply.
+#define GI_HF_ADAPTER_MERGE                                                                        \
+    "merge it with merge_and_unload of PEFT, save the model, and give that folder with -m"
+
 struct gi_hf_adapter_config {
     const char *folder;   // borrowed, for messages
     cJSON *json;          // owned

@@ -87,7 +87,9 @@ TEST(wrong_configurations_are_refused)
          "lora_alpha of"},
         {"tiny-f32.gguf", "{\"peft_type\": \"LORA\", \"r\": 8, \"lora_alpha\": 0}",
          GLINFER_STATUS_BAD_FILE, "lora_alpha of"},
-        {"tiny-f32.gguf", LORA ", \"use_dora\": true}", GLINFER_STATUS_UNSUPPORTED, "use_dora of"},
+        {"tiny-f32.gguf", LORA ", \"use_dora\": true}", GLINFER_STATUS_UNSUPPORTED,
+         "use_dora of adapter_config.json is not supported; merge it with merge_and_unload of "
+         "PEFT"},
         {"tiny-f32.gguf", LORA ", \"bias\": \"all\"}", GLINFER_STATUS_UNSUPPORTED, "bias of"},
         {"tiny-f32.gguf", LORA ", \"use_rslora\": \"yes\"}", GLINFER_STATUS_BAD_FILE,
          "use_rslora of"},

@@ -4,6 +4,7 @@
 #include "base/round.h"
 #include "hf/folder/hf_adapter.h"
 #include "hf/folder/hf_folder.h"
+#include "hf/hf_json.h"
 #include "quant/quant.h"
 
 #include <math.h>
@@ -182,6 +183,22 @@ bool gi_adapter_take(struct gi_adapter *adapter, struct gi_gguf *gguf, struct gl
     return read_keys(adapter, err) && read_pairs(adapter, err);
 }
 
+// Opens a file, or a folder as of its model.
+static struct gi_gguf *open_source(const struct glinfer_source *source, const struct gi_gguf *model,
+                                   struct glinfer_error *err)
+{
+    const char *path = source->kind == GLINFER_SOURCE_PATH ? source->path : NULL;
+    if (path && gi_hf_ends_in(path, ".safetensors") && !gi_hf_is_folder(path)) {
+        gi_error_set(err, GLINFER_STATUS_UNSUPPORTED,
+                     "%s: an adapter in SafeTensors is given as the folder that it lies in, with "
+                     "adapter_config.json",
+                     path);
+        return NULL;
+    }
+    return path && model && gi_hf_is_folder(path) ? gi_hf_open_adapter(path, model, err)
+                                                  : gi_gguf_open(source, err);
+}
+
 bool gi_adapter_set_open(struct gi_adapter_set *set, const struct gi_gguf *model,
                          const struct glinfer_source *const *sources, uint32_t n,
                          struct glinfer_error *err)
@@ -192,10 +209,7 @@ bool gi_adapter_set_open(struct gi_adapter_set *set, const struct gi_gguf *model
                            "a model takes at most %u adapters, not %u", GI_MAX_ADAPTERS, n);
     for (uint32_t i = 0; ok && i < n; i++) {
         struct gi_adapter *adapter = &set->adapters[set->n++];
-        const char *path = sources[i]->kind == GLINFER_SOURCE_PATH ? sources[i]->path : NULL;
-        struct gi_gguf *gguf = path && model && gi_hf_is_folder(path)
-                                   ? gi_hf_open_adapter(path, model, err)
-                                   : gi_gguf_open(sources[i], err);
+        struct gi_gguf *gguf = open_source(sources[i], model, err);
         ok = gguf && gi_adapter_take(adapter, gguf, err);
         adapter->begin = set->rank;
         set->rank += adapter->rank;
