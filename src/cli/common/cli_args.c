@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_NAMES 512
 
@@ -132,7 +133,7 @@ static bool parse_choice(const struct cli_flag *flag, const char *text, int *fie
 {
     size_t used = 0;
     for (int i = 0; flag->choices[i]; i++) {
-        if (strcmp(flag->choices[i], text) == 0) {
+        if (strcasecmp(flag->choices[i], text) == 0) {
             *field = i;
             return true;
         }

@@ -84,6 +84,8 @@ const struct cli_flag cli_foreign_flags[] = {
         "--rope-scaling, --rope-scale, --rope-freq-base, --rope-freq-scale, --yarn-orig-ctx, "
         "--yarn-ext-factor, --yarn-attn-factor, --yarn-beta-slow, --yarn-beta-fast",
         "the model's file sets RoPE; leave it out"),
+    CLI_MISSING("-m, --model", "name the model or the folder without it"),
+    CLI_MISSING("--outtype", "--quantize sets the type of the large matrices of a folder"),
     CLI_MISSING("--lora, --lora-scaled, --lora-merge",
                 "`glinfer run`, `chat`, `serve` and other commands take adapters"),
     CLI_MISSING("--lora-init-without-apply", "`glinfer serve` takes it; --lora-scaled FILE:0 "

@@ -2,6 +2,7 @@
 #include "cli/cli_commands.h"
 #include "cli/common/cli_session.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 struct settings {
@@ -17,15 +18,32 @@ static const struct cli_flag flags[] = {
     CLI_QUANTIZE_FLAG(quantize),
 };
 
-// Says if llama.cpp has no name for the pre-tokenizer of a file.
-static void note_words(const char *path)
+// Describes a folder or a file; a description of zeros if that fails.
+static struct glinfer_model_info inspect(const char *path)
 {
     struct glinfer_error err;
     struct glinfer_model_info info = {.struct_size = sizeof(info)};
     struct glinfer_model_params params;
     glinfer_model_params_init(&params);
     params.path = path;
-    if (glinfer_model_inspect(&params, &info, &err) && strcmp(info.tokenizer, "gpt2/steps") == 0) {
+    if (!glinfer_model_inspect(&params, &info, &err)) {
+        memset(&info, 0, sizeof(info));
+    }
+    return info;
+}
+
+// Says what was written, and how it differs from the folder.
+static void report(const char *folder, const char *path)
+{
+    char size[24];
+    const struct glinfer_model_info info = inspect(path);
+    cli_say("wrote %s: %s, %s", path, info.description, cli_format_size(size, info.file_size));
+    if (strstr(inspect(folder).types, "q8_m")) {
+        cli_note("weights that MLX quantised to six or eight bits have a type that GGUF files "
+                 "lack, and were rounded to another: the file has %s",
+                 info.types);
+    }
+    if (strcmp(info.tokenizer, "gpt2/steps") == 0) {
         cli_note("llama.cpp does not know how this tokenizer cuts words, and cuts them otherwise; "
                  "glinfer reads that from the file");
     }
@@ -51,11 +69,12 @@ static bool convert(const struct settings *settings, const char *folder, const c
     params.progress = cli_progress;
     params.progress_user = &bar;
     const bool is_done = glinfer_model_convert(&params, path, &err);
-    if (is_done) {
-        share(path);
-        note_words(path);
+    if (!cli_bar_end(&bar, is_done, &err)) {
+        return false;
     }
-    return cli_bar_end(&bar, is_done, &err);
+    share(path);
+    report(folder, path);
+    return true;
 }
 
 static bool run_command(void *user)

@@ -19,20 +19,30 @@ tokens()
         2>"$dir/errors" | sed 's/.*"tokens":\[\([0-9,]*\)\].*/\1/'
 }
 
+# refused STATUS WORDS COMMAND FLAG...
+refused()
+{
+    status=$1
+    words=$2
+    shift 2
+    "$glinfer" "$@" >"$dir/output" 2>"$dir/errors"
+    check "$*" "$? $(grep -c -F -e "$words" "$dir/errors")" "$status 1"
+    rm "$dir/output"
+}
+
 for name; do
     wanted=$(sed -n "s/^$name //p" "$rows")
     [ -n "$wanted" ] || check "row of $name" none one
     check "$name" "$(tokens "$folders/$name" --quantize none)" "$wanted"
 done
-(umask 027 && "$glinfer" convert "$folders/$1" "$dir/out.gguf" --quantize none)
+(umask 027 && "$glinfer" convert "$folders/$1" "$dir/out.gguf" --quantize NONE 2>"$dir/errors")
 check 'a conversion' $? 0
+check 'what was written' "$(grep -c "wrote $dir/out.gguf: llama .*, .* KiB\$" "$dir/errors")" 1
 check "the mode of a converted file" "$(stat -c %a "$dir/out.gguf")" 640
 check "$1, converted" "$(tokens "$dir/out.gguf" --quantize q4_0)" "$(sed -n "s/^$1 //p" "$rows")"
 check 'a file keeps its types' "$(grep -c -e '--quantize has no effect' "$dir/errors")" 1
 
-"$glinfer" convert "$folders/$1" "$dir/out.gguf" 2>"$dir/errors"
-check 'an old file' $? 1
-check 'an old file is named' "$(grep -c 'out.gguf: it exists' "$dir/errors")" 1
+refused 1 'out.gguf: it exists' convert "$folders/$1" "$dir/out.gguf"
 (ulimit -f 20 && "$glinfer" convert "$folders/$1" "$dir/large.gguf" 2>"$dir/errors")
 check 'a file over the limit' $? 1
 check 'a file over the limit is named' "$(grep -c 'large.gguf: cannot write: File too large' "$dir/errors")" 1
@@ -40,6 +50,8 @@ check 'a file over the limit is named' "$(grep -c 'large.gguf: cannot write: Fil
 check 'a folder without a model' $? 1
 "$glinfer" convert "$dir/out.gguf" "$dir/large.gguf" 2>"$dir/errors"
 check 'a file to convert' $? 1
+refused 2 'name the model or the folder without it' convert -m "$folders/$1" "$dir/large.gguf"
+refused 2 '--quantize sets the type' convert "$folders/$1" "$dir/large.gguf" --outtype q8_0
 check 'no remains' "$(cd "$dir" && echo *)" 'errors out.gguf'
 
 # Folders in which a file is missing or wrong.
@@ -58,7 +70,7 @@ fault="$dir/folder: cannot run the template in chat_template.jinja: line 2 of th
 check 'a wrong template' $? 1
 check 'the file and the line of a template' "$(grep -c -F "glinfer: $fault; choose one with --chat-template" "$dir/errors")" 1
 check 'a fault in a list' "$("$glinfer" info -m "$dir/folder" | grep -c -F "$fault")" 1
-"$glinfer" convert "$dir/folder" "$dir/template.gguf"
+"$glinfer" convert "$dir/folder" "$dir/template.gguf" 2>"$dir/errors"
 check 'a fault in a converted file' "$("$glinfer" info -m "$dir/template.gguf" | grep -c 'template.gguf: cannot run the chat template: line 2')" 1
 printf '%s' '{%- for message in messages %}{{- "<|im_start|>" + message.role + "<|im_end|>" }}{% endif %}' >"$dir/folder/chat_template.jinja"
 "$glinfer" run -m "$dir/folder" -p x -n 1 2>"$dir/errors" >"$dir/output"
