@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -27,12 +28,36 @@ static bool find_in_folder(const char *path, const char *ending, char name[256])
     return is_found;
 }
 
+// Writes the path of the first folder with config.json in a folder, or in its snapshots, as the
+// cache of Hugging Face has them. Returns false without one.
+static bool find_inner(const char *path, char inner[MODELS_MAX_PATH])
+{
+    static const char *const patterns[] = {"snapshots/*/config.json", "*/config.json"};
+    bool is_found = false;
+    for (size_t i = 0; !is_found && i < 2; i++) {
+        char pattern[MODELS_MAX_PATH];
+        glob_t files;
+        snprintf(pattern, sizeof(pattern), "%s/%s", path, patterns[i]);
+        is_found = glob(pattern, 0, NULL, &files) == 0;
+        if (is_found) {
+            const char *file = files.gl_pathv[0];
+            snprintf(inner, MODELS_MAX_PATH, "%.*s", (int)(strrchr(file, '/') - file), file);
+            globfree(&files);
+        }
+    }
+    return is_found;
+}
+
 static bool check_folder(const char *path)
 {
-    char name[256];
+    char name[256], inner[MODELS_MAX_PATH];
     if (find_in_folder(path, ".gguf", name)) {
         return cli_fail(CLI_EXIT_FAILED, "%s is a folder; a GGUF file is in it: -m %s/%s", path,
                         path, name);
+    }
+    if (!find_in_folder(path, "config.json", name) && find_inner(path, inner)) {
+        return cli_fail(CLI_EXIT_FAILED, "%s is a folder; that of a model is in it: -m %s", path,
+                        inner);
     }
     return true; // the library says what else is wrong with a folder
 }

@@ -17,7 +17,8 @@ static struct settings defaults;
 static const struct cli_flag flags[] = {
     CLI_HEADING("Flags"),
     CLI_TEXT(session.model, "-m, --model", "FILE",
-             "a GGUF file, which may hold a vocabulary alone, or the name of a model (required)"),
+             "a GGUF file, which may hold a vocabulary alone, a folder of SafeTensors, or the name "
+             "of a model (required)"),
     CLI_HUB_FLAGS,
     CLI_TEXT(prompt, "-p, --prompt", "TEXT", "this text in place of standard input"),
     CLI_TEXT(file, "-f, --file", "FILE", "this file in place of standard input"),

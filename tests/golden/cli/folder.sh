@@ -77,6 +77,12 @@ printf '%s' '{%- for message in messages %}{{- "<|im_start|>" + message.role + "
 check 'a wrong template of a known format' $? 0
 check 'a format in its place' "$(grep -c "line 1 of the chat template: .*; used in its place: chatml" "$dir/errors")" 1
 
+# A folder of the cache of Hugging Face, whose model lies in a snapshot.
+mkdir -p "$dir/models--x--y/snapshots" && cp -r "$folders/$1" "$dir/models--x--y/snapshots/0f"
+for folder in "$dir/models--x--y" "$dir/models--x--y/snapshots"; do
+    refused 1 "a model is in it: -m $dir/models--x--y/snapshots/0f" info -m "$folder"
+done
+
 # An adapter is described, and no model.
 for adapter in "$folders/../peft/smollm2" "$folders/../models/tiny-lfm2-4.lora"; do
     "$glinfer" info -m "$adapter" >"$dir/output"
@@ -92,4 +98,6 @@ check 'the range of alpha' "$("$glinfer" info -m "$dir/folder" | grep -c ' alpha
 "$glinfer" info -m "$dir/folder" --json >"$dir/output"
 check 'the range of alpha in JSON' "$(grep -c '"min_alpha":0.5,"max_alpha":3' "$dir/output")" 1
 check 'no refusal of an adapter' "$(grep -c -e supported -e refusal "$dir/output")" 0
+rm "$dir/folder/adapter_config.json"
+refused 1 'a LoRA adapter without adapter_config.json' info -m "$dir/folder"
 [ "$failures" -eq 0 ]
