@@ -143,7 +143,7 @@ bool cli_session_check(struct cli_session *session)
     struct glinfer_error err;
     struct glinfer_model_params params;
     session->path = models_path(session->flags->model, &session->flags->hub);
-    if (!session->path) {
+    if (!session->path || !cli_lora_check(&session->flags->lora)) {
         return false;
     }
     cli_session_params(session->flags, session->path, &params);

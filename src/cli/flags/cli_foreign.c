@@ -87,7 +87,8 @@ const struct cli_flag cli_foreign_flags[] = {
     CLI_MISSING("-m, --model", "name the model or the folder without it"),
     CLI_MISSING("--outtype", "--quantize sets the type of the large matrices of a folder"),
     CLI_MISSING("--lora, --lora-scaled, --lora-merge",
-                "`glinfer run`, `chat`, `serve` and other commands take adapters"),
+                "`glinfer run`, `chat`, `serve` and other commands take adapters; `glinfer run -v` "
+                "shows the memory with them"),
     CLI_MISSING("--lora-init-without-apply", "`glinfer serve` takes it; --lora-scaled FILE:0 "
                                              "switches an adapter off"),
     CLI_MISSING("--control-vector, --control-vector-scaled, --control-vector-layer-range",

@@ -1,11 +1,13 @@
 #include "cli/flags/cli_lora.h"
 
+#include "cli/common/cli_io.h"
 #include "cli/common/cli_memory.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // Adds the adapter of a word, which may end with a colon and a scale. Keeps the word.
 static bool add(struct cli_lora_flags *flags, char *word, bool is_scaled, char *why, size_t size)
@@ -19,6 +21,11 @@ static bool add(struct cli_lora_flags *flags, char *word, bool is_scaled, char *
     if (!*word || (is_scaled && (!colon || end == colon + 1 || *end))) {
         snprintf(why, size, "%s with commas between them",
                  is_scaled ? "file:scale pairs" : "files");
+        return false;
+    }
+    colon = is_scaled || access(word, F_OK) == 0 ? NULL : strrchr(word, ':');
+    if (colon && strspn(colon + 1, "-.0123456789") == strlen(colon + 1)) {
+        snprintf(why, size, "files without scales; --lora-scaled takes FILE:SCALE");
         return false;
     }
     if (!(fabsf(scale) <= CLI_MAX_LORA_SCALE)) {
@@ -60,6 +67,12 @@ bool cli_parse_lora(const char *text, void *field, char *why, size_t size)
 bool cli_parse_lora_scaled(const char *text, void *field, char *why, size_t size)
 {
     return parse(text, field, true, why, size);
+}
+
+bool cli_lora_check(const struct cli_lora_flags *flags)
+{
+    return !flags->is_merged || flags->n > 0 ||
+           cli_fail(CLI_EXIT_USAGE, "--lora-merge needs an adapter: --lora FILE");
 }
 
 void cli_lora_fill(const struct cli_lora_flags *flags, struct glinfer_model_params *params)

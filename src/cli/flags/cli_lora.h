@@ -25,13 +25,17 @@ struct cli_lora_flags {
         session.lora, cli_parse_lora, "--lora", "FILES",                                           \
         "LoRA adapters of the model, GGUF files or folders of PEFT with commas between them"),     \
         CLI_CUSTOM(session.lora, cli_parse_lora_scaled, "--lora-scaled", "FILES",                  \
-                   "the same with a scale each: a.gguf:0.5,b.gguf:2; 0 switches an adapter off"),  \
+                   "the same with a scale each: a.gguf:0.5,b.gguf:2; 0 takes its effect away, "    \
+                   "not its time"),                                                                \
         CLI_SWITCH(session.lora.is_merged, "--lora-merge",                                         \
                    "add the only adapter to the weights while they are loaded")
 
 // Append adapters to *field, a struct cli_lora_flags: "F,F" and "F:S,F:S".
 bool cli_parse_lora(const char *text, void *field, char *why, size_t size);
 bool cli_parse_lora_scaled(const char *text, void *field, char *why, size_t size);
+
+// Returns false, with the reason printed, if there is no adapter to merge.
+bool cli_lora_check(const struct cli_lora_flags *flags);
 
 // Sets the adapters of params; they live until the next call.
 void cli_lora_fill(const struct cli_lora_flags *flags, struct glinfer_model_params *params);

@@ -100,4 +100,10 @@ check 'the range of alpha in JSON' "$(grep -c '"min_alpha":0.5,"max_alpha":3' "$
 check 'no refusal of an adapter' "$(grep -c -e supported -e refusal "$dir/output")" 0
 rm "$dir/folder/adapter_config.json"
 refused 1 'a LoRA adapter without adapter_config.json' info -m "$dir/folder"
+
+# Adapters in place of their folder, with a scale, and none.
+tiny=$folders/../models/tiny-q4_0.gguf
+refused 1 'given as the folder that it lies in' run -m "$tiny" -p x --lora "$dir/folder/adapter_model.safetensors"
+refused 2 '--lora-scaled takes FILE:SCALE' run -m "$tiny" -p x --lora "$adapter:0.5"
+refused 2 '--lora-merge needs an adapter' run -m "$tiny" -p x --lora-merge
 [ "$failures" -eq 0 ]

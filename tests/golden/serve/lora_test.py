@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from serving import same, start_or_skip, true, try_out
+from serving import Server, same, start_or_skip, true, try_out
 
 GLINFER = sys.argv[1]
 FOLDER = os.path.dirname(sys.argv[2])
@@ -66,10 +66,18 @@ def refuses_others(server):
     same(server.get("/lora-adapters")[0], 200, "still there")
 
 
+def names_the_reason_without_adapters(reason, *flags):
+    with Server(GLINFER, MODEL, "-c", "256", *flags) as server:
+        status, _, body = server.post("/lora-adapters", lora(1))
+        same((status, reason in body["error"]["message"]), (400, True), body)
+
+
 def main():
     server = start_or_skip(GLINFER, MODEL, "-np", "4", "-c", "256", "--lora", FIRST, "--lora-scaled", SECOND + ":0")
     with server:
         done = [try_out(test, server) for test in (takes_scales, answers_at_once_have_scales_of_their_own, refuses_others)]
+    done += [try_out(names_the_reason_without_adapters, "which --lora gives it"),
+             try_out(names_the_reason_without_adapters, "--lora-merge added the adapter", "--lora", FIRST, "--lora-merge")]
     sys.exit(0 if all(done) else 1)
 
 

@@ -45,6 +45,13 @@ void serve_lora_read(const struct serve_lora *lora, struct serve_fields *fields,
         int64_t id;
         is_list =
             is_list && cli_json_is_number(scale) && cli_json_int(cli_json_get(item, "id"), &id);
+        if (is_list && lora->n == 0) {
+            serve_fields_refuse(fields, 400, "unknown adapter %lld: %s", (long long)id,
+                                lora->flags->is_merged
+                                    ? "--lora-merge added the adapter to the weights"
+                                    : "the server has none, which --lora gives it");
+            return;
+        }
         if (is_list && (id < 0 || id >= lora->n)) {
             serve_fields_refuse(fields, 400, "unknown adapter %lld, expected an id below %u",
                                 (long long)id, lora->n);
