@@ -40,8 +40,8 @@ class Server:
         self.reader.start()
         found = self.wait_for(r"listening on (?:http://([^ ]+):(\d+)|(/.*))")
         self.host, self.port, self.path = found.group(1), int(found.group(2) or 0), found.group(3)
-        if ready:
-            self.wait_for("ready: ")
+        if ready:  # after kernels are compiled, which takes long where much else runs
+            self.wait_for("ready: ", seconds=240)
 
     def _read(self):
         for line in self.process.stderr:
