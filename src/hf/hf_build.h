@@ -34,6 +34,11 @@ void gi_hf_fail(struct gi_hf_build *b, enum glinfer_status status, const char *f
 
 //-- config.json -----------------------------------------------------------------------------------
 
+// The places of a key of rotations, in old and new files.
+#define GI_HF_ROPE(key)                                                                            \
+    "rope_parameters." key "|rope_parameters.full_attention." key "|rope_scaling." key
+#define GI_HF_ROPE_TYPE GI_HF_ROPE("rope_type") "|" GI_HF_ROPE("type")
+
 // Reads another JSON file of the folder, as gi_hf_json_read, whose tree the caller ends with
 // cJSON_Delete. Returns NULL if the file is missing, and after a failure.
 cJSON *gi_hf_read_optional(struct gi_hf_build *b, const char *name, int type);

@@ -5,14 +5,11 @@
 #include <string.h>
 
 // Newer files have the rotations of layers without a window in an object of their own.
-#define ROPE(key) "rope_parameters." key "|rope_parameters.full_attention." key "|rope_scaling." key
-#define ROPE_TYPE ROPE("rope_type") "|" ROPE("type")
-
 // Returns the factor by which contexts are stretched. Fails unless it is 1 to MOST.
 static double read_factor(struct gi_hf_build *b)
 {
     enum { MOST = 1000000 };
-    const double factor = (double)gi_hf_f32(b, ROPE("factor"));
+    const double factor = (double)gi_hf_f32(b, GI_HF_ROPE("factor"));
     if (!(factor >= 1 && factor <= MOST)) {
         gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
                    "config.json: the factor of rope_scaling is %g, expected 1 to %d", factor, MOST);
@@ -27,11 +24,11 @@ static void add_llama3_factors(struct gi_hf_build *b, uint32_t head_dim)
     enum { MAX_HEAD_DIM = 1024 };
     float factors[MAX_HEAD_DIM / 2];
     const double pi = 3.14159265358979323846;
-    const double base = (double)gi_hf_f32_or(b, "rope_theta|" ROPE("rope_theta"), 10000.0f);
+    const double base = (double)gi_hf_f32_or(b, "rope_theta|" GI_HF_ROPE("rope_theta"), 10000.0f);
     const double factor = read_factor(b);
-    const double low = (double)gi_hf_f32_or(b, ROPE("low_freq_factor"), 1.0f);
-    const double high = (double)gi_hf_f32_or(b, ROPE("high_freq_factor"), 4.0f);
-    const double n_ctx = gi_hf_u32_or(b, ROPE("original_max_position_embeddings"), 8192);
+    const double low = (double)gi_hf_f32_or(b, GI_HF_ROPE("low_freq_factor"), 1.0f);
+    const double high = (double)gi_hf_f32_or(b, GI_HF_ROPE("high_freq_factor"), 4.0f);
+    const double n_ctx = gi_hf_u32_or(b, GI_HF_ROPE("original_max_position_embeddings"), 8192);
     const bool is_sound =
         low > 0 && high > low && high < 1e6 && n_ctx > 0 && base > 0 && isfinite(base);
     if (head_dim > MAX_HEAD_DIM || !is_sound) {
@@ -58,11 +55,11 @@ static void add_magnitude(struct gi_hf_build *b, double factor)
 {
     const double slope = 0.1 * log(factor), usual = 1 + slope;
     double magnitude = usual;
-    if (gi_hf_get(b, ROPE("mscale")) && gi_hf_get(b, ROPE("mscale_all_dim"))) {
-        magnitude = (1 + slope * (double)gi_hf_f32(b, ROPE("mscale"))) /
-                    (1 + slope * (double)gi_hf_f32(b, ROPE("mscale_all_dim")));
+    if (gi_hf_get(b, GI_HF_ROPE("mscale")) && gi_hf_get(b, GI_HF_ROPE("mscale_all_dim"))) {
+        magnitude = (1 + slope * (double)gi_hf_f32(b, GI_HF_ROPE("mscale"))) /
+                    (1 + slope * (double)gi_hf_f32(b, GI_HF_ROPE("mscale_all_dim")));
     }
-    magnitude = (double)gi_hf_f32_or(b, ROPE("attention_factor"), (float)magnitude);
+    magnitude = (double)gi_hf_f32_or(b, GI_HF_ROPE("attention_factor"), (float)magnitude);
     if (!(magnitude > 0 && magnitude < 1e6)) {
         gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
                    "config.json: the factors of yarn in rope_scaling are invalid");
@@ -76,30 +73,32 @@ static void add_yarn(struct gi_hf_build *b)
     const double factor = read_factor(b);
     gi_hf_add_text(b, "rope.scaling.type", "yarn");
     gi_hf_add_f32(b, "rope.scaling.factor", (float)factor);
-    if (!gi_hf_get(b, ROPE("llama_4_scaling_beta"))) { // else of the family
+    if (!gi_hf_get(b, GI_HF_ROPE("llama_4_scaling_beta"))) { // else of the family
         add_magnitude(b, factor);
     }
-    if (!gi_hf_bool_or(b, ROPE("truncate"), true) && strcmp(b->arch, "gpt-oss") != 0) {
+    if (!gi_hf_bool_or(b, GI_HF_ROPE("truncate"), true) && strcmp(b->arch, "gpt-oss") != 0) {
         gi_hf_fail(b, GLINFER_STATUS_UNSUPPORTED,
                    "config.json: truncate of rope_scaling is false, only true is supported");
     }
     gi_hf_add_u32(b, "rope.scaling.original_context_length",
-                  gi_hf_u32(b, ROPE("original_max_position_embeddings")));
-    if (gi_hf_get(b, ROPE("attention_factor"))) {
-        gi_hf_add_f32(b, "rope.scaling.yarn_attn_factor", gi_hf_f32(b, ROPE("attention_factor")));
+                  gi_hf_u32(b, GI_HF_ROPE("original_max_position_embeddings")));
+    if (gi_hf_get(b, GI_HF_ROPE("attention_factor"))) {
+        gi_hf_add_f32(b, "rope.scaling.yarn_attn_factor",
+                      gi_hf_f32(b, GI_HF_ROPE("attention_factor")));
     }
-    if (gi_hf_get(b, ROPE("beta_fast"))) {
-        gi_hf_add_f32(b, "rope.scaling.yarn_beta_fast", gi_hf_f32(b, ROPE("beta_fast")));
+    if (gi_hf_get(b, GI_HF_ROPE("beta_fast"))) {
+        gi_hf_add_f32(b, "rope.scaling.yarn_beta_fast", gi_hf_f32(b, GI_HF_ROPE("beta_fast")));
     }
-    if (gi_hf_get(b, ROPE("beta_slow"))) {
-        gi_hf_add_f32(b, "rope.scaling.yarn_beta_slow", gi_hf_f32(b, ROPE("beta_slow")));
+    if (gi_hf_get(b, GI_HF_ROPE("beta_slow"))) {
+        gi_hf_add_f32(b, "rope.scaling.yarn_beta_slow", gi_hf_f32(b, GI_HF_ROPE("beta_slow")));
     }
 }
 
 static void add_rope(struct gi_hf_build *b, uint32_t head_dim)
 {
-    const char *type = gi_hf_text_or(b, ROPE_TYPE, "default");
-    gi_hf_add_f32(b, "rope.freq_base", gi_hf_f32_or(b, "rope_theta|" ROPE("rope_theta"), 10000.0f));
+    const char *type = gi_hf_text_or(b, GI_HF_ROPE_TYPE, "default");
+    gi_hf_add_f32(b, "rope.freq_base",
+                  gi_hf_f32_or(b, "rope_theta|" GI_HF_ROPE("rope_theta"), 10000.0f));
     if (strcmp(type, "linear") == 0) {
         gi_hf_add_text(b, "rope.scaling.type", type);
         gi_hf_add_f32(b, "rope.scaling.factor", (float)read_factor(b));

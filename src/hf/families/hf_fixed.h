@@ -20,6 +20,8 @@
     {"rope_parameters.full_attention.rope_type", "default"}
 #define GI_HF_PLAIN_WINDOW_ROPE {"rope_parameters.sliding_attention.rope_type", "default"}
 #define GI_HF_WINDOWS           {"layer_types", "full_attention|sliding_attention"}
+// For mixtures whose layers all have experts.
+#define GI_HF_ALL_EXPERTS       {"decoder_sparse_step", "1"}, {"mlp_only_layers", ""}
 // clang-format on
 
 // Fails with UNSUPPORTED at the first row whose key has another value than its words, or a list

@@ -141,11 +141,6 @@ static void build_mistral3(struct gi_hf_build *b)
     "\"rope_theta\":1000000}"
 
 #define FIXED GI_HF_SILU, GI_HF_WHOLE_ROPE, GI_HF_WINDOWS
-#define EXPERTS_EVERYWHERE                                                                         \
-    {"decoder_sparse_step", "1"},                                                                  \
-    {                                                                                              \
-        "mlp_only_layers", ""                                                                      \
-    }
 
 static const struct gi_hf_fixed llama_fixed[] = {
     FIXED, GI_HF_BIASES, {"mlp_bias", "layers.0.mlp.up_proj.bias"}, {NULL, NULL}};
@@ -154,9 +149,9 @@ static const struct gi_hf_fixed qwen3_fixed[] = {FIXED, GI_HF_BIASES, {NULL, NUL
 static const struct gi_hf_fixed mistral3_fixed[] = {
     FIXED, {"rope_parameters.mscale", "1"}, {NULL, NULL}};
 static const struct gi_hf_fixed qwen2_moe_fixed[] = {
-    FIXED, EXPERTS_EVERYWHERE, {"qkv_bias", "true"}, {"norm_topk_prob", "false"}, {NULL, NULL}};
+    FIXED, GI_HF_ALL_EXPERTS, {"qkv_bias", "true"}, {"norm_topk_prob", "false"}, {NULL, NULL}};
 static const struct gi_hf_fixed qwen3_moe_fixed[] = {
-    FIXED, GI_HF_BIASES, EXPERTS_EVERYWHERE, {"norm_topk_prob", "true"}, {NULL, NULL}};
+    FIXED, GI_HF_BIASES, GI_HF_ALL_EXPERTS, {"norm_topk_prob", "true"}, {NULL, NULL}};
 static const struct gi_hf_fixed smollm3_fixed[] = {FIXED,
                                                    GI_HF_BIASES,
                                                    {"mlp_bias", "layers.0.mlp.up_proj.bias"},

@@ -17,7 +17,6 @@ static const struct gi_hf_row rows[] = {
     {"layers.%.mlp.down_proj.weight", "blk.%.ffn_down.weight", GI_HF_NONE},
 };
 
-#define ROPE(key)  "rope_parameters." key "|rope_scaling." key
 #define N_ORIGINAL "original_max_position_embeddings"
 
 // Adds a tensor of one factor for each pair.
@@ -48,20 +47,20 @@ static void add_longrope(struct gi_hf_build *b, uint32_t n_ctx, uint32_t n_orig,
     const float scale = (float)n_ctx / (float)n_orig;
     gi_hf_add_f32(b, "rope.scaling.attn_factor",
                   scale > 1.0f ? sqrtf(1.0f + logf(scale) / logf((float)n_orig)) : 1.0f);
-    add_factors(b, ROPE("long_factor"), "rope_factors_long.weight", n_rot / 2);
-    add_factors(b, ROPE("short_factor"), "rope_factors_short.weight", n_rot / 2);
+    add_factors(b, GI_HF_ROPE("long_factor"), "rope_factors_long.weight", n_rot / 2);
+    add_factors(b, GI_HF_ROPE("short_factor"), "rope_factors_short.weight", n_rot / 2);
 }
 
 static void build(struct gi_hf_build *b)
 {
     const uint32_t n_head = gi_hf_u32(b, "num_attention_heads");
     const uint32_t n_ctx = gi_hf_u32(b, "max_position_embeddings");
-    const char *type = gi_hf_text_or(b, ROPE("rope_type") "|" ROPE("type"), "default");
-    const uint32_t n_orig = gi_hf_u32(b, ROPE(N_ORIGINAL) "|" N_ORIGINAL);
+    const char *type = gi_hf_text_or(b, GI_HF_ROPE_TYPE, "default");
+    const uint32_t n_orig = gi_hf_u32(b, GI_HF_ROPE(N_ORIGINAL) "|" N_ORIGINAL);
     // of all heads together
     const uint32_t n_rotated =
         gi_hf_fraction_of(b, gi_hf_u32(b, "hidden_size"),
-                          ROPE("partial_rotary_factor") "|partial_rotary_factor", 1.0f);
+                          GI_HF_ROPE("partial_rotary_factor") "|partial_rotary_factor", 1.0f);
     if (!gi_hf_ok(b) || n_head == 0 || n_orig < 2 || n_rotated == 0) {
         gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
                    "config.json: %u heads, %u rotated elements of them and an original context of "
