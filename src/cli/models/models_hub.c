@@ -150,8 +150,11 @@ static const struct models_file *find_quant(const struct models_files *files, co
     return best;
 }
 
-// Returns the files of a model in SafeTensors that a repository has: 1 config.json, 2 weights, 4
-// tokenizer.json.
+// Files of a model in SafeTensors: bits.
+enum { HUB_CONFIG = 1, HUB_WEIGHTS = 2, HUB_TOKENIZER = 4 };
+#define HUB_MODEL (HUB_CONFIG | HUB_WEIGHTS | HUB_TOKENIZER)
+
+// Returns which of them a repository has.
 static unsigned find_members(const struct models_files *files)
 {
     unsigned members = 0;
@@ -159,9 +162,9 @@ static unsigned find_members(const struct models_files *files)
         const char *path = files->folder.items[i].path;
         const bool is_weight =
             strncmp(path, "model", 5) == 0 && models_ends_with(path, ".safetensors");
-        members |= strcmp(path, "config.json") == 0      ? 1
-                   : is_weight                           ? 2
-                   : strcmp(path, "tokenizer.json") == 0 ? 4
+        members |= strcmp(path, "config.json") == 0      ? HUB_CONFIG
+                   : is_weight                           ? HUB_WEIGHTS
+                   : strcmp(path, "tokenizer.json") == 0 ? HUB_TOKENIZER
                                                          : 0;
     }
     return members;
@@ -169,7 +172,7 @@ static unsigned find_members(const struct models_files *files)
 
 bool models_hub_is_folder(const struct models_files *files)
 {
-    return files->count == 0 && find_members(files) == 7;
+    return files->count == 0 && find_members(files) == HUB_MODEL;
 }
 
 // Returns what a repository without a GGUF file has, and what to do.
@@ -177,9 +180,11 @@ static const char *find_other(const struct models_files *files)
 {
     const unsigned members = find_members(files);
     return files->has_strange ? " with a name that is allowed here"
-           : members == 7 ? ", but SafeTensors: leave out the type, and choose one with --quantize"
-           : members == 3 ? ", but SafeTensors without tokenizer.json, which glinfer needs: take a "
-                            "repository with GGUF files of the model"
+           : members == HUB_MODEL
+               ? ", but SafeTensors: leave out the type, and choose one with --quantize"
+           : members == (HUB_CONFIG | HUB_WEIGHTS)
+               ? ", but SafeTensors without tokenizer.json, which glinfer needs: take a "
+                 "repository with GGUF files of the model"
            : files->has_adapter ? ", but a LoRA adapter: fetch its files with another program, and "
                                   "give its model with -m and their folder with --lora"
                                 : "";
