@@ -38,8 +38,8 @@
 //   PARTED 1       x is a + s b, b following a, rounded up to two blocks, as gemv/gemv_post.comp
 //                  leaves the residual or its norm; ssq (in vec4) are its n_ssq sums. Not with
 //                  PIPELINED.
-//   K_SPLITS n      k is split, one of n splits for each gl_WorkGroupID.y, whose products are apart.
-//                  With PIPELINED; a slice has one block at most.
+//   K_SPLITS n     Groups of row y of the grid take split y of k, N_BLOCK blocks; the products of
+//                  the n splits are stored separately. With PIPELINED; at most one block a slice.
 //   ADAPTER_RANK n Low-rank adapters: gemv/gemv_adapter.glsl. gemv_prepare adds gemv_adapter to the
 //                  bias if ADAPTER_IS_BIAS; with PIPELINED the slices add their shares to the dot
 //                  products instead. ADAPTER_AT is their place in the source.

@@ -3,8 +3,8 @@
 //   sum over j < ADAPTER_RANK of B[row][j] * scale[j] * t[j]      t = A x, of an entry before
 //
 //   source  at vec4 ADAPTER_AT: scale (ADAPTER_RANK), padded to 16 vec4, then t, whose columns belong
-//           to the matrices that the weight stacks in turn, ADAPTER_RANK each; with ADAPTER_SPLITS,
-//           which needs PIPELINED, as many of it, ADAPTER_STRIDE vec4 apart, that add up to t
+//           to the matrices that the weight stacks in turn, ADAPTER_RANK each. With ADAPTER_SPLITS,
+//           which needs PIPELINED, t is the sum of that many vectors, ADAPTER_STRIDE vec4 apart.
 //   aux     after the bias, tile by tile: a word for each of 8 rows, the vec4 of t that begin the
 //           columns of the row's matrix; then ADAPTER_RANK / 2 times 8 words, pairs of halves of B
 #ifndef ADAPTER_SPLITS

@@ -154,9 +154,9 @@ void gemv_prefetch_weights(uint first);
 
 //-- adapters --------------------------------------------------------------------------------------
 
-// A slice takes terms, N_SLICE apart, and adds that to its dot products: fours of columns of B by
-// those of t = A x, of which there is one for each split of k. The entry before, which computes t, may
-// work beside this one: t is consumed after the products, by the tag of what this entry publishes.
+// A slice adds every N_SLICE-th term to its dot products: four columns of B times four values of
+// t = A x, one term for each split of k. The entry before, which computes t, may work beside this one:
+// t is consumed after the products, by the tag of what this entry publishes.
 #if ADAPTER_RANK
 #define N_COLUMNS uint(ADAPTER_RANK / 4) // fours
 #define N_TERMS (N_COLUMNS * uint(ADAPTER_SPLITS))

@@ -25,8 +25,8 @@ struct cli_lora_flags {
         session.lora, cli_parse_lora, "--lora", "FILES",                                           \
         "LoRA adapters of the model, GGUF files or folders of PEFT with commas between them"),     \
         CLI_CUSTOM(session.lora, cli_parse_lora_scaled, "--lora-scaled", "FILES",                  \
-                   "the same with a scale each: a.gguf:0.5,b.gguf:2; 0 takes its effect away, "    \
-                   "not its time"),                                                                \
+                   "the same with a scale each: a.gguf:0.5,b.gguf:2; 0 removes the effect, "       \
+                   "not the cost"),                                                                \
         CLI_SWITCH(session.lora.is_merged, "--lora-merge",                                         \
                    "add the only adapter to the weights while they are loaded")
 

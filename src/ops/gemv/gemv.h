@@ -35,9 +35,9 @@ void gi_op_gemv_norm(struct gi_recorder *recorder, const char *label,
 void gi_op_gemv_stream(struct gi_recorder *recorder, const char *label,
                        const struct gi_weight *weight, const struct gi_stream *stream,
                        struct gi_range y);
-// Returns the number of splits of k, at most GI_MAX_ADAPTER_SPLITS, whose products with matrices A
-// of adapters (weight->adapts) are apart in y, split after split; the weight that has them adds
-// them up.
+// Returns the number of splits of k, 1 to GI_MAX_ADAPTER_SPLITS, of a product with matrices A of
+// adapters (weight->adapts). y has the products of each split in turn; the product of the weight
+// adds them up.
 uint32_t gi_gemv_adapter_splits(const struct gi_recorder *recorder, const struct gi_weight *a);
 // y = W x + bias, in the same layout. x is n_cols floats at x_offset floats of its range; with
 // has_sums gi_x_size floats.

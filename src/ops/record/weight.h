@@ -36,7 +36,7 @@
 
 #define GI_MAX_PARTS 64
 #define GI_NO_OFFSET UINT32_MAX
-// Splits of k whose products with a matrix A are apart, at most.
+// The most splits of k of a product with a matrix A (gi_gemv_adapter_splits).
 #define GI_MAX_ADAPTER_SPLITS 16
 
 struct gi_weight_part {

@@ -127,7 +127,7 @@ static uint64_t record_gemv_adapter_stage(struct kt_run *run, const uint32_t *v)
     return kt_weight_bytes(&a) + kt_weight_bytes(&weight);
 }
 
-// Rows of one block a slice, and of several, whose parts are apart.
+// Rows of one block a slice, and of several, whose k is split.
 static const struct kt_axis stage_axes[] = {
     KT_GEMV_STAGES, KT_NUMBERS("columns", 256, 2048, 4096, 14336), KT_NUMBERS("rank", 8, 32)};
 KT_DESCRIBE(gemv_adapter_stage, stage_axes);
