@@ -97,7 +97,8 @@ KT_DESCRIBE(gemv_adapter, gemv_axes);
 
 //-- stages ----------------------------------------------------------------------------------------
 
-// The product of a matrix A of `rank` rows, and a product that adds the term of the adapter.
+// The product of a matrix A of `rank` rows, and a product that adds the term of the adapter. Left
+// out where products are not pipelined: they are those of gemv_adapter.
 static uint64_t record_gemv_adapter_stage(struct kt_run *run, const uint32_t *v)
 {
     const uint32_t n_cols = v[1], rank = v[2], n_embd = 48, n_x = gi_x_size(n_cols);
@@ -117,7 +118,8 @@ static uint64_t record_gemv_adapter_stage(struct kt_run *run, const uint32_t *v)
     a.adapts = true;
     weight.adapter = &a;
     run->recorder.adapter = n_x;
-    if (run->has_failed || !kt_gemv_set_form(run, v[0])) {
+    if (run->has_failed || !gi_program_available(run->gpu, GI_PROGRAM_GEMV_RESIDUAL_SUBGROUP) ||
+        !kt_gemv_set_form(run, v[0])) {
         return 0;
     }
     const uint64_t begin = (n_x + gi_adapter_scales(rank)) * sizeof(float);
