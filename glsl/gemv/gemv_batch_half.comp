@@ -1,21 +1,27 @@
-// gemv_batch.comp in f16: y[m] = W x[m] + bias, or y[m] += scale * (W x[m] + bias), for few tokens;
-// x are rows as gemm/half_rows.glsl lays them out in tiles of 8 tokens.
+// gemv_batch.comp in f16: y[m] = W x[m] + bias, or with is_added y[m] += scale * (W x[m] + bias),
+// for few tokens; x are rows as gemm/half_rows.glsl lays them out in tiles of 8 tokens.
 //
-// A group owns 8 tokens, and each of its clusters of 256 invocations two tiles of rows. They share
-// x, since groups that all read the same few lines queue. An invocation owns row r of each tile and
-// every 32nd step of 64 columns. It unpacks eight columns of its rows at a time into pairs of
-// halves, which all tokens share; sums of pairs are added to f32 after each step, that is after 32
-// products, times the scale of x. Sums of slices meet in shuffles, then in shared memory.
+// A group owns 8 tokens, and each of its clusters of 256 invocations n_set times two tiles of rows.
+// They share x, since groups that all read the same few lines queue. An invocation owns row r of
+// each tile and every 32nd step of 64 columns, a block at a time, and loads the next block before it
+// multiplies. It unpacks eight columns of its rows at a time into pairs of halves, which all tokens
+// share; sums of pairs are converted to f32 after each step, that is after 32 products, times the
+// scale of x. Sums of slices meet in shuffles, by which each keeps two tokens, then in shared memory.
+//
+// Dispatches of a layer run one program where they can: another program's text would have to be
+// fetched for each of them, which takes longer than many a product.
 #include "lib/common.glsl"
 #ifndef CLUSTERS
 #error "CLUSTERS of 256 invocations: 1 or 2"
 #endif
-#define SLICES 32 // of k
+#define SLICES 32u // of k
+#define CLUSTER 256u
 #if CLUSTERS == 1 // a layout takes a literal only
 #define WG_SIZE 256
 #else
 #define WG_SIZE 512
 #endif
+#define PIPELINED 1 // scales are unpacked where they are used
 #include "lib/first_group.glsl"
 #include "lib/group.glsl"
 #define HALF 2
@@ -23,14 +29,22 @@
 #undef HALF
 #include "lib/half_pair.glsl"
 #define HALF_WORDS 1
+#define ADD 0
 #include "gemm/product.glsl"
 
-#define TOKENS 8
-#define ROWS 16 // of a cluster
-#define SUBGROUPS (SLICES / 4) // of a cluster
+#define TOKENS 8u
+#define SUBGROUPS 8u // of a cluster
+#define SET_ROWS (2u * TILE_ROWS)
+#define RESULTS (TOKENS * TILE_ROWS) // pairs of rows of a subgroup
 
-shared float partial[CLUSTERS * SUBGROUPS * TOKENS * ROWS];
-shared uvec4 x_steps[SLICES * 66]; // a tile of x each
+shared vec2 partial[uint(CLUSTERS) * SUBGROUPS * RESULTS]; // (cluster, subgroup, token, row)
+shared uvec4 x_steps[SLICES * HALF_TILE];
+
+#ifdef SCALES_AS_LOADED // of types with quant/paired_scale.glsl
+#define take_scales_of(block) paired_shift = (block) * 16u
+#else
+#define take_scales_of(block)
+#endif
 
 #if !QUANT_HALF_WORD
 uvec4 quant_half_word(QuantBlock w, int k)
@@ -41,62 +55,54 @@ uvec4 quant_half_word(QuantBlock w, int k)
 }
 #endif
 
-// DO(token, its scale, sums of pairs of both rows): every half has a name of its own, as in
-// gemm/gemm_half.comp.
-#define EACH_TOKEN(DO)                                                                             \
-    DO(0, f.x, s00, s01)                                                                   \
-    DO(1, f.y, s10, s11)                                                                   \
-    DO(2, f.z, s20, s21)                                                                   \
-    DO(3, f.w, s30, s31)                                                                   \
-    DO(4, g.x, s40, s41)                                                                   \
-    DO(5, g.y, s50, s51)                                                                   \
-    DO(6, g.z, s60, s61)                                                                   \
-    DO(7, g.w, s70, s71)
-#define DECLARE_SUMS(i, factor, s0, s1) mediump vec2 s0 = vec2(0.0), s1 = vec2(0.0);
-#define SHARE_SUMS(i, factor, s0, s1)                                                              \
+// DO(token, its scale, its sums, sums of pairs of both rows): every half has a name of its own, as
+// in gemm/gemm_half.comp.
+#define LOW_TOKENS(DO)                                                                             \
+    DO(0, f.x, t0, s00, s01)                                                                       \
+    DO(1, f.y, t1, s10, s11)                                                                       \
+    DO(2, f.z, t2, s20, s21)                                                                       \
+    DO(3, f.w, t3, s30, s31)
+#define HIGH_TOKENS(DO)                                                                            \
+    DO(4, g.x, t4, s40, s41)                                                                       \
+    DO(5, g.y, t5, s50, s51)                                                                       \
+    DO(6, g.z, t6, s60, s61)                                                                       \
+    DO(7, g.w, t7, s70, s71)
+#define EACH_TOKEN(DO) LOW_TOKENS(DO) HIGH_TOKENS(DO)
+#define DECLARE_SUMS(i, factor, t, s0, s1) mediump vec2 s0 = vec2(0.0), s1 = vec2(0.0);
+#define DECLARE_TOTAL(i, factor, t, s0, s1)                                                        \
+    vec2 t = factor * vec2(s0.x, s1.x);                                                            \
+    t += factor * vec2(s0.y, s1.y);
+#define MULTIPLY_TOKEN(i, factor, t, s0, s1)                                                       \
     {                                                                                              \
-        vec2 sum = factor * vec2(s0.x, s1.x);                                                      \
-        sum += factor * vec2(s0.y, s1.y);                                                          \
-        share(lane, row, i, sum, is_first);                                                        \
-    }
-#define MULTIPLY_TOKEN(i, factor, s0, s1)                                                   \
-    {                                                                                              \
-        uvec4 a = x_steps[at + uint(i % 4 * 16 + i / 4)];                               \
-        mediump vec2 q = half_pair(a.x);                                                           \
+        uvec4 v = x_steps[at + uint(i % 4 * 16 + i / 4)];                                          \
+        mediump vec2 q = half_pair(v.x);                                                           \
         s0 += q * w00;                                                                             \
         s1 += q * w10;                                                                             \
-        q = half_pair(a.y);                                                                        \
+        q = half_pair(v.y);                                                                        \
         s0 += q * w01;                                                                             \
         s1 += q * w11;                                                                             \
-        q = half_pair(a.z);                                                                        \
+        q = half_pair(v.z);                                                                        \
         s0 += q * w02;                                                                             \
         s1 += q * w12;                                                                             \
-        q = half_pair(a.w);                                                                        \
+        q = half_pair(v.w);                                                                        \
         s0 += q * w03;                                                                             \
         s1 += q * w13;                                                                             \
     }
-#define MULTIPLY_WORD(w0, w1, k, word)                                                        \
+#define MULTIPLY_WORD(a, b, k)                                                                     \
     {                                                                                              \
-        uint at = x_at + 2u * uint(word);                                                          \
-        uvec4 p = quant_half_word(w0, k);                                                          \
+        uint at = x_at + 2u * uint(k);                                                             \
+        uvec4 p = quant_half_word(a, k);                                                           \
         mediump vec2 w00 = half_pair(p.x), w01 = half_pair(p.y);                                   \
         mediump vec2 w02 = half_pair(p.z), w03 = half_pair(p.w);                                   \
-        p = quant_half_word(w1, k);                                                                \
+        p = quant_half_word(b, k);                                                                 \
         mediump vec2 w10 = half_pair(p.x), w11 = half_pair(p.y);                                   \
         mediump vec2 w12 = half_pair(p.z), w13 = half_pair(p.w);                                   \
-        EACH_TOKEN(MULTIPLY_TOKEN)                                                                 \
+        LOW_TOKENS(MULTIPLY_TOKEN)                                                                 \
+        if (has_high) {                                                                            \
+            HIGH_TOKENS(MULTIPLY_TOKEN)                                                            \
+        }                                                                                          \
     }
-#define LOAD_STEP                                                                                  \
-    QuantBlock a0 = load(tile, block, row), a1 = load(tile + 1u, block, row);                      \
-    QuantBlock b0 = load(tile, block + 1u, row), b1 = load(tile + 1u, block + 1u, row);
-#define MULTIPLY_STEP                                                                              \
-    MULTIPLY_BLOCK(a0, a1, 0)                                                                      \
-    MULTIPLY_BLOCK(b0, b1, 4)
-#define MULTIPLY_BLOCK(w0, w1, word)                                                               \
-    MULTIPLY_WORD(w0, w1, 0, word)                                                                 \
-    MULTIPLY_WORD(w0, w1, 1, word + 1)                                                             \
-    MULTIPLY_WORD(w0, w1, 2, word + 2)                                                             \
-    MULTIPLY_WORD(w0, w1, 3, word + 3)
+
 // Tiles and blocks past the last are read as the last.
 QuantBlock load(uint tile, uint block, uint row)
 {
@@ -104,67 +110,102 @@ QuantBlock load(uint tile, uint block, uint row)
     return quant_load(tile, min(block, params.n_block - 1u), params.n_block, row);
 }
 
-// Adds the sums of a subgroup's slices to its partial results.
-void share(uint lane, uint row, int token, vec2 value, bool is_first)
+// Stages steps first, first + 1, ... of x.
+void stage(uint index, uint first_token, uint first, uint n_step)
 {
-    value += subgroupShuffleXor(value, 8u);
-    value += subgroupShuffleXor(value, 16u);
-    if (lane % 32u < 8u) {
-        uint at = (lane / 32u * uint(TOKENS) + uint(token)) * uint(ROWS) + row;
-        vec2 before = is_first ? vec2(0.0) : vec2(partial[at], partial[at + 8u]);
-        partial[at] = before.x + value.x;
-        partial[at + 8u] = before.y + value.y;
-    }
-}
-
-// Copies the tiles of x of steps first, first + 1, ...
-void stage(uint lane, uint first_token, uint first, uint n_step)
-{
-    uint n = min(uint(SLICES), n_step - first) * HALF_TILE;
+    uint n = min(SLICES, n_step - first) * HALF_TILE;
     uint from = half_tile(first_token, first, n_step);
-    for (uint i = lane; i < n; i += uint(WG_SIZE)) {
+    for (uint i = index; i < n; i += uint(WG_SIZE)) {
         x_steps[i] = floatBitsToUint(x[from + i]);
     }
 }
 
-void write_results(uint lane, uint first_token, uint first_row)
+// Adds two sums of two invocations at a distance: the one gets the first, the other the second.
+vec2 share(vec2 first, vec2 second, bool is_second, uint distance)
 {
-    for (uint i = lane; i < uint(TOKENS * ROWS * CLUSTERS); i += uint(WG_SIZE)) {
-        uint cluster = i / uint(TOKENS * ROWS), at = i % uint(TOKENS * ROWS);
-        uint token = first_token + at / uint(ROWS);
-        uint row = first_row + cluster * uint(ROWS) + at % uint(ROWS);
-        if (token < state.n_tokens && row < params.n_rows) {
-            float value = 0.0;
-            for (uint n = 0u; n < uint(SUBGROUPS); n++) {
-                value += partial[(cluster * uint(SUBGROUPS) + n) * uint(TOKENS * ROWS) + at];
-            }
-            write_product(token, row, value);
+    vec2 own = is_second ? second : first, given = is_second ? first : second;
+    return own + subgroupShuffleXor(given, distance);
+}
+
+void write_row(uint token, uint row, float value)
+{
+    if (row < params.n_rows) {
+        uint place = token * params.y_stride + params.y_begin + row;
+        value += product_bias(row);
+        y[place] = params.is_added != 0u ? y[place] + params.scale * value : value;
+    }
+}
+
+void write_results(uint cluster, uint at, uint first_token, uint first_row)
+{
+    uint token = first_token + at / TILE_ROWS, row = first_row + at % TILE_ROWS;
+    if (at < RESULTS && token < state.n_tokens) {
+        vec2 sum = vec2(0.0);
+        for (uint n = 0u; n < SUBGROUPS; n++) {
+            sum += partial[(cluster * SUBGROUPS + n) * RESULTS + at];
         }
+        write_row(token, row, sum.x);
+        write_row(token, row + TILE_ROWS, sum.y);
     }
 }
 
 void main()
 {
-    uint lane = gl_LocalInvocationID.x, row = lane % 8u, slice = lane / 8u % uint(SLICES);
-    uint first_token = gl_WorkGroupID.x * uint(TOKENS);
-    uint first_tile = (gl_WorkGroupID.y + first_group) * uint(2 * CLUSTERS);
-    uint tile = first_tile + lane / uint(8 * SLICES) * 2u;
-    uint n_step = (params.n_block + 1u) / 2u;
-    for (uint first = 0u; first < n_step; first += uint(SLICES)) {
-        uint own = min(slice, n_step - first - 1u), x_at = own * HALF_TILE;
-        uint block = 2u * (first + own);
-        float is_there = first + slice < n_step ? 1.0 : 0.0;
-        bool is_first = first == 0u;
-        LOAD_STEP
-        barrier();
-        stage(lane, first_token, first, n_step);
+    uint index = gl_LocalInvocationID.x, cluster = index / CLUSTER, lane = index % CLUSTER;
+    uint row = lane % TILE_ROWS, slice = lane / TILE_ROWS;
+    uint first_token = gl_WorkGroupID.x * TOKENS;
+    bool has_high = state.n_tokens - first_token > 4u;
+    bool is_high = (lane & 8u) != 0u, is_top = (lane & 16u) != 0u;
+    uint place = (index / 32u * TOKENS + (is_high ? 4u : 0u) + (is_top ? 2u : 0u)) * TILE_ROWS + row;
+    uint n_step = (params.n_block + 1u) / 2u, n_turn = (n_step + SLICES - 1u) / SLICES;
+    uint set = ((gl_WorkGroupID.y + first_group) * uint(CLUSTERS) + cluster) * params.n_set;
+    uint turn = 0u, block = 2u * min(slice, n_step - 1u), n = params.n_set * n_turn;
+    vec2 total0 = vec2(0.0), total1 = vec2(0.0);
+    QuantBlock next0 = load(2u * set, block, row), next1 = load(2u * set + 1u, block, row);
+    for (uint i = 0u; i < n; i++) {
+        uint step = turn * SLICES + slice, first_row = set * SET_ROWS;
+        uint x_begin = (min(step, n_step - 1u) - turn * SLICES) * HALF_TILE, x_at = x_begin;
+        bool is_last = turn + 1u == n_turn;
+        if (i == 0u || n_turn > 1u) {
+            barrier();
+            stage(index, first_token, turn * SLICES, n_step);
+        }
         group_barrier();
         EACH_TOKEN(DECLARE_SUMS)
-        MULTIPLY_STEP
-        vec4 f = is_there * uintBitsToFloat(x_steps[x_at + HALF_SCALES]);
-        vec4 g = is_there * uintBitsToFloat(x_steps[x_at + HALF_SCALES + 1u]);
-        EACH_TOKEN(SHARE_SUMS)
+        for (uint odd = 0u; odd < 2u; odd++) {
+            QuantBlock a = next0, b = next1;
+            block++;
+            if (odd == 1u) {
+                set += is_last ? 1u : 0u;
+                turn = is_last ? 0u : turn + 1u;
+                block = 2u * min(turn * SLICES + slice, n_step - 1u);
+            }
+            if (odd == 0u || i + 1u < n) {
+                next0 = load(2u * set, block, row);
+                next1 = load(2u * set + 1u, block, row);
+            }
+            take_scales_of(odd);
+            MULTIPLY_WORD(a, b, 0)
+            MULTIPLY_WORD(a, b, 1)
+            MULTIPLY_WORD(a, b, 2)
+            MULTIPLY_WORD(a, b, 3)
+            x_at += 8u;
+        }
+        float is_there = step < n_step ? 1.0 : 0.0;
+        vec4 f = is_there * uintBitsToFloat(x_steps[x_begin + HALF_SCALES]);
+        vec4 g = is_there * uintBitsToFloat(x_steps[x_begin + HALF_SCALES + 1u]);
+        EACH_TOKEN(DECLARE_TOTAL)
+        vec2 u0 = share(t0, t4, is_high, 8u), u1 = share(t1, t5, is_high, 8u);
+        vec2 u2 = share(t2, t6, is_high, 8u), u3 = share(t3, t7, is_high, 8u);
+        total0 += share(u0, u2, is_top, 16u);
+        total1 += share(u1, u3, is_top, 16u);
+        if (is_last) {
+            partial[place] = total0;
+            partial[place + TILE_ROWS] = total1;
+            total0 = vec2(0.0);
+            total1 = vec2(0.0);
+            group_barrier();
+            write_results(cluster, lane, first_token, first_row);
+        }
     }
-    group_barrier();
-    write_results(lane, first_token, first_tile * TILE_ROWS);
 }

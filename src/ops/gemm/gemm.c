@@ -415,7 +415,7 @@ static bool record_small(struct gi_recorder *recorder, const char *label,
         return true;
     }
     if (!gi_rows_are_packed(recorder->gpu, x) && gi_half_form(x) == GI_HALF_FORM_SMALL) {
-        gi_gemv_batch_half_record(recorder, label, part, x, product->is_added, product->y, params);
+        gi_gemv_batch_half_record(recorder, label, part, x, product->y, params);
         return true;
     }
     return false;

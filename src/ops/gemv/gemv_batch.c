@@ -2,6 +2,7 @@
 
 #include "base/round.h"
 #include "ops/gemm/batch_form.h"
+#include "ops/gemm/half_rows.h"
 
 #include <string.h>
 
@@ -89,17 +90,26 @@ void gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
     record(recorder, label, &key, part, x, y, params, 16 * shape.pairs, shape.tokens);
 }
 
-// Groups of 32 rows where those are about as many as run together, else of 16.
+// A group takes as many sets of rows as leave about a wave of groups, since it reads x once for all
+// of them; it has two clusters where those make most of a wave. The lists of joint steps have the
+// rows that they have room for, those of prompts 8 at least.
 void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_weight_part *part, const struct gi_rows *x,
-                               bool is_added, const struct gi_rows *y,
-                               const struct gi_gemm_params *params)
+                               const struct gi_rows *y, const struct gi_gemm_params *params)
 {
+    enum { TOKENS = 8, SET_ROWS = 16, LEAST_ROWS = 24 };
     const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
-    const bool is_wide = part->n_rows >= 24 * gi_gpu_class(recorder->gpu)->wave_groups &&
+    const uint32_t n_wave = gi_gpu_class(recorder->gpu)->wave_groups;
+    const uint32_t room = (uint32_t)(x->range.size / (x->stride * sizeof(float)));
+    const uint32_t n_token = gi_divide_up(room, TOKENS);
+    const bool is_wide = part->n_rows * n_token >= LEAST_ROWS * n_wave &&
                          limits->max_invocations >= 512 && limits->max_group_size[0] >= 512;
+    const uint32_t n_cluster = is_wide ? 2 : 1;
+    const uint32_t least = room < GI_SMALL_BATCH ? n_token : 1;
+    struct gi_gemm_params own = *params;
+    own.n_set = gi_divide_up(gi_divide_up(part->n_rows, SET_ROWS) * least, n_cluster * n_wave);
     const struct gi_program_key key =
-        GI_WEIGHT_KEY(GI_PROGRAM_GEMV_BATCH_HALF, part->quant->type, {"ADD", is_added},
-                      {"HAS_BIAS", part->bias != GI_NO_OFFSET}, {"CLUSTERS", is_wide ? 2 : 1});
-    record(recorder, label, &key, part, x, y, params, is_wide ? 32 : 16, 8);
+        GI_WEIGHT_KEY(GI_PROGRAM_GEMV_BATCH_HALF, part->quant->type,
+                      {"HAS_BIAS", part->bias != GI_NO_OFFSET}, {"CLUSTERS", n_cluster});
+    record(recorder, label, &key, part, x, y, &own, SET_ROWS * n_cluster * own.n_set, TOKENS);
 }
