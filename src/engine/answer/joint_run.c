@@ -146,8 +146,8 @@ static bool has_company(const struct gi_answer *answer)
 }
 
 // Returns true if all answers that decode have steps of one dispatch, and if a step of each in turn
-// takes no longer than a joint step. The time of a joint step of several rows, until one has run,
-// is that of a step by many dispatches, which is shorter.
+// takes no longer than a joint step. The time of a joint step of several rows, while it is not
+// known, is that of a step by many dispatches, which is shorter.
 static bool are_turns_faster(const struct gi_joint_run *joint)
 {
     uint64_t turns_ns = 0, joint_ns = 0;
@@ -164,7 +164,8 @@ static bool are_turns_faster(const struct gi_joint_run *joint)
         turns_ns += one_ns;
         joint_ns = multi_ns > joint_ns ? multi_ns : joint_ns;
     }
-    return turns_ns <= (joint->times.step_ns[0] ? joint->times.step_ns[0] : joint_ns);
+    const uint64_t known_ns = gi_joint_times_shared(&joint->times, gi_clock_ns());
+    return turns_ns <= (known_ns ? known_ns : joint_ns);
 }
 
 // In f32 all steps are joint ones, so that no bit depends on other answers. In f16, where results
@@ -376,7 +377,14 @@ void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t b
     if (times->is_end_seen || *known == 0 || step_ns < *known) {
         *known = step_ns;
     }
+    times->shared_ns = is_lone ? times->shared_ns : now;
     times->last_ns = now;
+}
+
+uint64_t gi_joint_times_shared(const struct gi_joint_times *times, uint64_t now)
+{
+    const uint64_t kept_ns = 4000000000;
+    return now - times->shared_ns < kept_ns ? times->step_ns[0] : 0;
 }
 
 // Retires the oldest chain in flight if it is complete; never blocks.

@@ -32,4 +32,17 @@ TEST(a_time_whose_end_was_not_seen_counts_if_it_is_less)
     assert_int_equal(times.step_ns[SEVERAL], 50);
 }
 
+// A first chain on a GPU whose clocks are low keeps answers from joint steps for some seconds only.
+TEST(a_time_with_several_rows_is_measured_again)
+{
+    const uint64_t second = 1000000000;
+    struct gi_joint_times times = {0};
+    gi_joint_times_learn(&times, false, second, second + 1000, 10);
+    assert_int_equal(gi_joint_times_shared(&times, 2 * second), 100);
+    gi_joint_times_learn(&times, true, 9 * second, 9 * second + 500, 10);
+    assert_int_equal(gi_joint_times_shared(&times, 10 * second), 0);
+    gi_joint_times_learn(&times, false, 10 * second, 10 * second + 500, 10);
+    assert_int_equal(gi_joint_times_shared(&times, 11 * second), 50);
+}
+
 RUN_TESTS(NULL, NULL)
