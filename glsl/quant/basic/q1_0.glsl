@@ -55,9 +55,20 @@ QuantRow quant_row(uint tile, uint n_block, uint row)
                     quant_index(tile, 0u, (n_block + 7u) / 8u, 1u, row));
 }
 
+QuantRow quant_row_after(QuantRow row, uint fours)
+{
+    return QuantRow(row.quads + fours * TILE_ROWS, row.aux + fours / 2u * TILE_ROWS);
+}
+
 uvec4 quant_four(QuantRow row, uint four)
 {
     return quad_at(row.quads + four * TILE_ROWS);
+}
+
+vec2 quant_four_scales(QuantRow row)
+{
+    highp vec2 d = unpackHalf2x16(aux_at(row.aux));
+    return d;
 }
 
 float quant_four_scale(QuantRow row, uint four)

@@ -60,6 +60,14 @@ enum gi_serial {
     GI_SERIAL_MOST,  // all but bytes and nibbles
 };
 
+// How an invocation adds up products with weights of one bit in the form by bytes, if it takes four
+// rows (glsl/gemv/gemv_fours.glsl).
+enum gi_windows {
+    GI_WINDOWS_NONE, // it takes two
+    GI_WINDOWS_BY_ONE,
+    GI_WINDOWS_BY_TWO,
+};
+
 struct gi_device_class {
     const char *name;
     // True if it has many cores, fast shared memory, and a cache that may hold a small model's
@@ -102,6 +110,7 @@ struct gi_device_class {
     uint32_t attention_keys; // keys per range of the generic decode attention
     struct gi_attention_shape attention;
     enum gi_serial serial;
+    enum gi_windows windows;
 
     // The prompt.
     enum gi_batch_form batch_form;

@@ -65,7 +65,8 @@ static uint32_t partials_size(const struct gi_gpu *gpu, const struct gi_gemv_sha
     return shape->wg_size * 12 + (is_shuffled ? 0 : shape->wg_size * 8 + 1536);
 }
 
-#define TABLES_SIZE 4096 // of glsl/gemv/gemv_fours.glsl
+#define TABLES_SIZE  4096 // of glsl/gemv/gemv_fours.glsl
+#define WINDOWS_SIZE 1088 // and of a slice in its form for Mali G
 
 // Returns true if the form of types of one bit for V3D is asked for, whose tables are of all of k.
 static bool has_tables(const struct gi_gemv_shape *shape, const struct gi_quant *quant)
@@ -73,14 +74,37 @@ static bool has_tables(const struct gi_gemv_shape *shape, const struct gi_quant 
     return quant->has_fours && shape->form == GI_GEMV_FORM_HALVES;
 }
 
-// Returns the bytes of partial sums and codes, of tables, and of glsl/gemv/gemv_sums.glsl and
+// Takes both ways where only GLINFER_GEMV asks for one, so that both are tested.
+enum gi_windows gi_gemv_windows(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape,
+                                const struct gi_quant *quant)
+{
+    const enum gi_windows windows = gi_gpu_class(gpu)->windows;
+    if (!quant->has_fours || shape->form != GI_GEMV_FORM_BYTES || shape->pairs == 1) {
+        return GI_WINDOWS_NONE;
+    }
+    if (windows == GI_WINDOWS_NONE && gi_gpu_settings(gpu)->gemv.is_set) {
+        return gi_gemv_slices(shape) == 1 ? GI_WINDOWS_BY_TWO : GI_WINDOWS_BY_ONE;
+    }
+    return windows;
+}
+
+// Returns the bytes that the walk of types of one bit shares.
+static uint32_t fours_size(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape,
+                           const struct gi_quant *quant)
+{
+    return has_tables(shape, quant)             ? TABLES_SIZE
+           : gi_gemv_windows(gpu, shape, quant) ? WINDOWS_SIZE * gi_gemv_slices(shape)
+                                                : 0;
+}
+
+// Returns the bytes of partial sums and codes, of the walk, and of glsl/gemv/gemv_sums.glsl and
 // lib/reduce.glsl.
 static uint32_t shared_size(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape,
                             const struct gi_quant *quant)
 {
     const uint32_t sums = gi_gemv_slices(shape) > 1 ? 8 * shape->pairs : 0;
     const uint32_t rows = shape->wg_size * (sums + 8) + 8 * gi_gemv_group_pairs(shape) * 4 +
-                          (has_tables(shape, quant) ? TABLES_SIZE : 0);
+                          fours_size(gpu, shape, quant);
     return gi_gemv_is_split(shape) ? partials_size(gpu, shape) + CODES_SIZE : rows;
 }
 
@@ -105,15 +129,16 @@ static bool is_f16_possible(const struct gi_gemv_shape *shape, const struct gi_r
 }
 
 // Returns true if an invocation of the form for Mali G has registers for the rows of several pairs:
-// for nibbles or bytes with scales of their own, but neither for gates and ups of slices nor for
-// experts.
-static bool has_room(const struct gi_gemv_shape *shape, enum gi_program_id first,
-                     const struct gi_quant *quant)
+// for nibbles or bytes with scales of their own and for bits, but neither for gates and ups of
+// slices nor for experts.
+static bool has_room(const struct gi_gemv_shape *shape, const struct gi_gpu *gpu,
+                     enum gi_program_id first, const struct gi_quant *quant)
 {
     const bool is_tight = first >= GI_PROGRAM_GEMV_EXPERT_GLU_SPLIT ||
                           (first == GI_PROGRAM_GEMV_GLU_SPLIT && gi_gemv_slices(shape) > 1);
-    return shape->form != GI_GEMV_FORM_BYTES || shape->pairs == 1 ||
-           (quant->has_f16 && quant->quad_blocks == 1 && !is_tight);
+    const bool is_small = quant->has_fours ? gi_gemv_windows(gpu, shape, quant) != GI_WINDOWS_NONE
+                                           : quant->has_f16 && quant->quad_blocks == 1;
+    return shape->form != GI_GEMV_FORM_BYTES || shape->pairs == 1 || (is_small && !is_tight);
 }
 
 static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recorder *recorder,
@@ -123,7 +148,7 @@ static bool is_possible(const struct gi_gemv_shape *shape, const struct gi_recor
     const struct gi_gpu *gpu = recorder->gpu;
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     const uint32_t type = part->quant->type;
-    return is_sound(shape) && has_room(shape, first, part->quant) &&
+    return is_sound(shape) && has_room(shape, gpu, first, part->quant) &&
            (first != GI_PROGRAM_GEMV_POST_SPLIT || !gi_gemv_has_dot(shape)) &&
            shape->wg_size <= limits->max_invocations &&
            shared_size(gpu, shape, part->quant) <= limits->max_shared_size &&

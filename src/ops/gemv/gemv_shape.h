@@ -2,7 +2,7 @@
 // device's tuning, or the table of its class. Internal to ops/.
 #pragma once
 
-#include "gpu/device/kernel_shape.h"
+#include "gpu/device/device_class.h"
 #include "ops/record/recorder.h"
 #include "ops/record/weight.h"
 
@@ -56,6 +56,10 @@ static inline uint32_t gi_gemv_group_pairs(const struct gi_gemv_shape *shape)
     return gi_gemv_is_split(shape) ? shape->pairs
                                    : shape->wg_size / 8 * shape->pairs / gi_gemv_slices(shape);
 }
+// Returns how an invocation of the shape adds up products with weights of one bit if it takes four
+// rows or more.
+enum gi_windows gi_gemv_windows(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape,
+                                const struct gi_quant *quant);
 // Returns the blocks that an invocation adds in one iteration of its loop.
 uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, const struct gi_quant *quant,
                         uint32_t n_block);

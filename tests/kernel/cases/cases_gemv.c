@@ -28,6 +28,7 @@ static const struct form {
     {"2 stages of 512", 512, 2, false},
     {"5 stages of 512 in f16", 512, 5, true},
     {"5 stages of 1024 in f16", 1024, 5, true},
+    {"bytes:64:2", 0, 0, false},
 };
 
 const char *kt_gemv_form_name(uint32_t form)

@@ -62,9 +62,9 @@ static const struct kt_axis dot_axes[] = {
              GI_GGML_TYPE_Q6_K, GI_GGML_TYPE_Q5_0, GI_GGML_TYPE_Q5_1, GI_GGML_TYPE_Q5_K,
              GI_GGML_TYPE_Q3_K, GI_GGML_TYPE_Q2_K, GI_GGML_TYPE_IQ4_NL, GI_GGML_TYPE_IQ2_XS,
              GI_GGML_TYPE_IQ1_M, GI_GGML_TYPE_TQ1_0, GI_GGML_TYPE_Q1_0, GI_GGML_TYPE_Q2_0),
-    KT_CHOICES("form", kt_gemv_form_name, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
+    KT_CHOICES("form", kt_gemv_form_name, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 21),
     KT_NUMBERS("width", 40, 128),
-    KT_NUMBERS("columns", 512, 736, 4608),
+    KT_NUMBERS("columns", 640, 736, 4608),
     KT_NAMED("with", N_EXTRA, extras),
 };
 KT_DESCRIBE(gemv_dot, dot_axes);
