@@ -8,8 +8,7 @@
 
 GI_PARAMS(short_conv,
     uint y_stride, bcx_stride, section, n_channel;
-    uint taps;  // offset in vectors
-    uint after; // tokens after its own that one sees
+    uint taps; // offset in vectors
 )
 
 #endif

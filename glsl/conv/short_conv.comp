@@ -2,7 +2,7 @@
 //
 //   y[m] = c[m] * sum over back < TAPS of taps[TAPS - 1 - back] * u[m + after - back],  u = b * x
 //
-// after is 0 where a token sees earlier ones only; after the last token u is zero.
+// with after = N_AFTER, 0 where a token sees earlier ones only; after the last token u is zero.
 //
 //   y        (n_tokens, y_stride)     n_channel columns written
 //   bcx      (n_tokens, bcx_stride)   b, c and x, n_channel columns each, from 0, section, 2 section on
@@ -18,8 +18,8 @@
 #include "lib/step_state.glsl"
 #include "lib/is_over.glsl"
 
-#if !defined(TAPS) || !defined(TOKENS)
-#error "TAPS: tokens that the convolution sees, at least 2; TOKENS of an invocation, 1 in a step"
+#if !defined(TAPS) || !defined(N_AFTER) || !defined(TOKENS)
+#error "TAPS: tokens that one sees, at least 2, N_AFTER after it; TOKENS of an invocation, 1 in a step"
 #endif
 
 layout(std430, binding = 0) restrict writeonly buffer Y { vec4 y[]; };
@@ -37,10 +37,10 @@ vec4 read_u(uint m, uint quad)
     return bcx[at] * bcx[at + params.section / 2u];
 }
 
-// u of token m; zero after the last.
+// u of token m, at most N_AFTER after one of the batch; zero after the last.
 vec4 read_within(uint m, uint quad)
 {
-    return m < state.n_tokens ? read_u(m, quad) : vec4(0.0);
+    return N_AFTER == 0 || m < state.n_tokens ? read_u(m, quad) : vec4(0.0);
 }
 
 // u of the position `back` before the first token.
@@ -75,14 +75,14 @@ void main()
             weights[i] = tap(uint(i), quad);
         }
         for (int i = 1; i < TAPS; i++) {
-            uint back = uint(TAPS - i), at = first + params.after;
+            uint back = uint(TAPS - i), at = first + uint(N_AFTER);
             u[i] = at < back ? read_past(back - at, quad) : read_within(at - back, quad);
         }
         for (uint m = first; m < end; m++) {
             for (int i = 1; i < TAPS; i++) {
                 u[i - 1] = u[i];
             }
-            u[TAPS - 1] = read_within(m + params.after, quad);
+            u[TAPS - 1] = read_within(m + uint(N_AFTER), quad);
             vec4 sum = vec4(0.0);
             for (int i = 0; i < TAPS; i++) {
                 sum += weights[i] * u[i];

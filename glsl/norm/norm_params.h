@@ -8,7 +8,6 @@
 
 GI_PARAMS(gate_rows,
     uint x_stride, qkv_stride, gate_begin, n_column;
-    uint gate_width; // columns that share a gate
 )
 
 GI_PARAMS(layernorm,

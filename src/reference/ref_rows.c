@@ -94,16 +94,15 @@ void gi_ref_gate_rows(struct gi_ref *ref)
     const struct gi_gate_rows_params *p = ref->params;
     const uint32_t n = p->n_column;
     const float *x = gi_ref_rows(ref, 0, 0, p->x_stride, n);
-    const bool is_by_head = p->gate_width > 1;
-    const uint32_t n_gate = is_by_head ? n / p->gate_width : n + n % 16;
+    const uint32_t width = gi_ref_define(ref, "GATE_WIDTH");
+    const uint32_t n_gate = width > 1 ? n / width : n + n % 16;
     const float *gates = gi_ref_rows(ref, 1, p->gate_begin, p->qkv_stride, n_gate);
     for (uint32_t token = 0; !ref->has_failed && token < ref->n_tokens;
          token = gi_ref_next(ref, token, ref->n_tokens, n)) {
         const float *gate = gates + (size_t)token * p->qkv_stride;
         for (uint32_t i = 0; i < n; i++) {
             const uint64_t at = (uint64_t)token * p->x_stride + i;
-            const uint32_t own =
-                is_by_head ? i / p->gate_width : i / 16 * 16 + i % 16 / 2 + i % 2 * 8;
+            const uint32_t own = width > 1 ? i / width : i / 16 * 16 + i % 16 / 2 + i % 2 * 8;
             const double g = gate[own], value = x[at] / (1 + exp(-g));
             gi_ref_expect(ref, "x", 0, at, value, fabs(value) * (2 + fabs(g)));
         }
@@ -173,6 +172,7 @@ void gi_ref_short_conv(struct gi_ref *ref)
 {
     const struct gi_short_conv_params *p = ref->params;
     const uint32_t n_taps = gi_ref_define(ref, "TAPS"), n_row = n_taps - 1, n = p->n_channel;
+    const uint32_t n_after = gi_ref_define(ref, "N_AFTER");
     const uint32_t n_tokens = ref->n_tokens;
     const float *taps = gi_ref_floats(ref, 2, p->taps, (size_t)n * n_taps);
     const float *bcx = gi_ref_rows(ref, 1, 0, p->bcx_stride, (size_t)2 * p->section + n);
@@ -192,9 +192,9 @@ void gi_ref_short_conv(struct gi_ref *ref)
         const float *c = bcx + (size_t)m * p->bcx_stride + p->section;
         for (uint32_t i = 0; i < n; i++) {
             struct gi_ref_value sum = {0, 0};
-            for (uint32_t t = 0; t < n_taps && m + p->after + t < n_row + n_tokens; t++) {
+            for (uint32_t t = 0; t < n_taps && m + n_after + t < n_row + n_tokens; t++) {
                 const double part =
-                    taps[(size_t)i * n_taps + t] * u[(size_t)(m + p->after + t) * n + i];
+                    taps[(size_t)i * n_taps + t] * u[(size_t)(m + n_after + t) * n + i];
                 sum.value += part;
                 sum.magnitude += fabs(part);
             }

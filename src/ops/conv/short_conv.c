@@ -21,15 +21,15 @@ void gi_op_short_conv(struct gi_recorder *recorder, const struct gi_short_conv *
     assert(conv->n_taps >= 2 && conv->n_taps - 1 <= TOKENS && conv->n_channel % 4 == 0);
     assert(conv->n_after < conv->n_taps && (is_batch || conv->n_after == 0));
     assert(conv->section % 4 == 0 && bcx->stride % 4 == 0 && y->stride % 4 == 0 && !y->is_half);
-    const struct gi_program_key key = GI_KEY(GI_PROGRAM_SHORT_CONV, {"WG_SIZE", wg_size},
-                                             {"TAPS", conv->n_taps}, {"TOKENS", n_tokens});
+    const struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_SHORT_CONV, {"WG_SIZE", wg_size}, {"TAPS", conv->n_taps},
+               {"N_AFTER", conv->n_after}, {"TOKENS", n_tokens});
     const struct gi_short_conv_params params = {
         .y_stride = y->stride,
         .bcx_stride = bcx->stride,
         .section = conv->section,
         .n_channel = conv->n_channel,
         .taps = conv->taps,
-        .after = conv->n_after,
     };
     struct gi_dispatch dispatch = {
         .label = "short_conv",

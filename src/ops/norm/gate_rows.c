@@ -12,13 +12,13 @@ void gi_op_gate_rows(struct gi_recorder *recorder, const char *label,
     const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
     const uint32_t n_column = layout->n_head * layout->head_dim;
     assert(layout->gate_begin > 0 && !x->is_half && x->stride >= n_column);
-    const struct gi_program_key key = GI_KEY(GI_PROGRAM_GATE_ROWS, {"WG_SIZE", wg_size});
+    const struct gi_program_key key =
+        GI_KEY(GI_PROGRAM_GATE_ROWS, {"WG_SIZE", wg_size}, {"GATE_WIDTH", layout->gate_width});
     const struct gi_gate_rows_params params = {
         .x_stride = x->stride,
         .qkv_stride = qkv->stride,
         .gate_begin = layout->gate_begin,
         .n_column = n_column,
-        .gate_width = layout->gate_width,
     };
     struct gi_dispatch dispatch = {
         .label = label,
