@@ -107,7 +107,8 @@ void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
     const uint32_t n_cluster = is_wide ? 2 : 1;
     const uint32_t least = room < GI_SMALL_BATCH ? n_token : 1;
     struct gi_gemm_params own = *params;
-    own.n_set = gi_divide_up(gi_divide_up(part->n_rows, SET_ROWS) * least, n_cluster * n_wave);
+    own.n_set = (uint32_t)gi_divide_up((uint64_t)part->n_rows * least,
+                                       (uint64_t)SET_ROWS * n_cluster * n_wave);
     const struct gi_program_key key =
         GI_WEIGHT_KEY(GI_PROGRAM_GEMV_BATCH_HALF, part->quant->type,
                       {"HAS_BIAS", part->bias != GI_NO_OFFSET}, {"CLUSTERS", n_cluster});
