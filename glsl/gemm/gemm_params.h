@@ -17,9 +17,9 @@ GI_PARAMS(gemm,
     uint y_begin, bias;
     float scale;
     uint is_added; // gemm_half, gemv_batch_half: 1: y += the product, 0: y = it; one program for both
+    uint n_set; // gemv_batch_half alone: pairs of tiles of rows of a cluster, one after the other
     uint x_begin, tiles; // from here on with EXPERTS: in vec4, in uvec4 of gemm_half
     uint first_expert, n_expert, n_used;
-    uint n_set; // gemv_batch_half alone: pairs of tiles of rows of a cluster, one after the other
 )
 
 GI_PARAMS(adapter_rows,

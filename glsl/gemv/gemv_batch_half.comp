@@ -1,25 +1,16 @@
 // gemv_batch.comp in f16: y[m] = W x[m] + bias, or with is_added y[m] += scale * (W x[m] + bias),
 // for few tokens; x are rows as gemm/half_rows.glsl lays them out in tiles of 8 tokens.
 //
-// A group owns 8 tokens, and each of its clusters of 256 invocations n_set times two tiles of rows.
-// They share x, since groups that all read the same few lines queue. An invocation owns row r of
-// each tile and every 32nd step of 64 columns, a block at a time, and loads the next block before it
-// multiplies. It unpacks eight columns of its rows at a time into pairs of halves, which all tokens
-// share; sums of pairs are converted to f32 after each step, that is after 32 products, times the
-// scale of x. Sums of slices meet in shuffles, by which each keeps two tokens, then in shared memory.
-//
-// Dispatches of a layer run one program where they can: another program's text would have to be
-// fetched for each of them, which takes longer than many a product.
+// A group owns 8 tokens, and each of its clusters of 8 STEPS invocations n_set times two tiles of
+// rows. They share x, since groups that all read the same few lines queue. An invocation owns row r
+// of each tile and one of each STEPS steps of 64 columns, a block at a time, and loads the next block
+// before it multiplies. It unpacks eight columns of its rows at a time into pairs of halves, which
+// all tokens share; sums of pairs are converted to f32 after each step, that is after 32 products,
+// times the scale of x. Sums of slices of k are added by shuffles, after which an invocation holds
+// two tokens, then in shared memory, which takes 1,056 bytes a step and 512 a subgroup.
 #include "lib/common.glsl"
-#ifndef CLUSTERS
-#error "CLUSTERS of 256 invocations: 1 or 2"
-#endif
-#define SLICES 32u // of k
-#define CLUSTER 256u
-#if CLUSTERS == 1 // a layout takes a literal only
-#define WG_SIZE 256
-#else
-#define WG_SIZE 512
+#ifndef STEPS
+#error "WG_SIZE: 8 STEPS or twice as much; STEPS at a time, 16 or 32"
 #endif
 #define PIPELINED 1 // scales are unpacked where they are used
 #include "lib/first_group.glsl"
@@ -33,12 +24,13 @@
 #include "gemm/product.glsl"
 
 #define TOKENS 8u
-#define SUBGROUPS 8u // of a cluster
+#define CLUSTER uint(8 * STEPS)
+#define SUBGROUPS uint(STEPS / 4) // of a cluster
 #define SET_ROWS (2u * TILE_ROWS)
 #define RESULTS (TOKENS * TILE_ROWS) // pairs of rows of a subgroup
 
-shared vec2 partial[uint(CLUSTERS) * SUBGROUPS * RESULTS]; // (cluster, subgroup, token, row)
-shared uvec4 x_steps[SLICES * HALF_TILE];
+shared vec2 partial[uint(WG_SIZE / 32) * RESULTS]; // (cluster, subgroup, token, row)
+shared uvec4 x_steps[uint(STEPS) * HALF_TILE];
 
 #ifdef SCALES_AS_LOADED // of types with quant/paired_scale.glsl
 #define take_scales_of(block) paired_shift = (block) * 16u
@@ -110,10 +102,10 @@ QuantBlock load(uint tile, uint block, uint row)
     return quant_load(tile, min(block, params.n_block - 1u), params.n_block, row);
 }
 
-// Stages steps first, first + 1, ... of x.
+// Stages x of steps first, first + 1, ...
 void stage(uint index, uint first_token, uint first, uint n_step)
 {
-    uint n = min(SLICES, n_step - first) * HALF_TILE;
+    uint n = min(uint(STEPS), n_step - first) * HALF_TILE;
     uint from = half_tile(first_token, first, n_step);
     for (uint i = index; i < n; i += uint(WG_SIZE)) {
         x_steps[i] = floatBitsToUint(x[from + i]);
@@ -156,19 +148,20 @@ void main()
     uint first_token = gl_WorkGroupID.x * TOKENS;
     bool has_high = state.n_tokens - first_token > 4u;
     bool is_high = (lane & 8u) != 0u, is_top = (lane & 16u) != 0u;
-    uint place = (index / 32u * TOKENS + (is_high ? 4u : 0u) + (is_top ? 2u : 0u)) * TILE_ROWS + row;
-    uint n_step = (params.n_block + 1u) / 2u, n_turn = (n_step + SLICES - 1u) / SLICES;
-    uint set = ((gl_WorkGroupID.y + first_group) * uint(CLUSTERS) + cluster) * params.n_set;
+    uint own_token = (is_high ? 4u : 0u) + (is_top ? 2u : 0u);
+    uint place = (index / 32u * TOKENS + own_token) * TILE_ROWS + row;
+    uint n_step = (params.n_block + 1u) / 2u, n_turn = (n_step + uint(STEPS) - 1u) / uint(STEPS);
+    uint set = ((gl_WorkGroupID.y + first_group) * (uint(WG_SIZE) / CLUSTER) + cluster) * params.n_set;
     uint turn = 0u, block = 2u * min(slice, n_step - 1u), n = params.n_set * n_turn;
     vec2 total0 = vec2(0.0), total1 = vec2(0.0);
     QuantBlock next0 = load(2u * set, block, row), next1 = load(2u * set + 1u, block, row);
     for (uint i = 0u; i < n; i++) {
-        uint step = turn * SLICES + slice, first_row = set * SET_ROWS;
-        uint x_begin = (min(step, n_step - 1u) - turn * SLICES) * HALF_TILE, x_at = x_begin;
+        uint step = turn * uint(STEPS) + slice, first_row = set * SET_ROWS;
+        uint x_begin = (min(step, n_step - 1u) - turn * uint(STEPS)) * HALF_TILE, x_at = x_begin;
         bool is_last = turn + 1u == n_turn;
         if (i == 0u || n_turn > 1u) {
             barrier();
-            stage(index, first_token, turn * SLICES, n_step);
+            stage(index, first_token, turn * uint(STEPS), n_step);
         }
         group_barrier();
         EACH_TOKEN(DECLARE_SUMS)
@@ -178,7 +171,7 @@ void main()
             if (odd == 1u) {
                 set += is_last ? 1u : 0u;
                 turn = is_last ? 0u : turn + 1u;
-                block = 2u * min(turn * SLICES + slice, n_step - 1u);
+                block = 2u * min(turn * uint(STEPS) + slice, n_step - 1u);
             }
             if (odd == 0u || i + 1u < n) {
                 next0 = load(2u * set, block, row);

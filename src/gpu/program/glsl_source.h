@@ -20,11 +20,9 @@ enum gi_capability {
     GI_CAPABILITY_LLVMPIPE = 32, // straight-line code and private arrays that others do not compile
     GI_CAPABILITY_REGISTERS = 64,       // more than Mali-T has in groups of 128
     GI_CAPABILITY_HALF = 128,           // limits.has_fast_half
-    GI_CAPABILITY_HALF_SUBGROUPS = 649, // HALF_48K and SUBGROUPS
     GI_CAPABILITY_WG256_32K = 257,      // work groups of 256 that share 32 KiB
-    GI_CAPABILITY_WG256_48K = 513,      // ... 48 KiB
     GI_CAPABILITY_HALF_32K = 385,       // HALF and WG256_32K
-    GI_CAPABILITY_HALF_48K = 641,       // HALF and WG256_48K
+    GI_CAPABILITY_HALF_SUBGROUPS = 393, // HALF_32K and SUBGROUPS
 };
 
 struct gi_glsl_params {

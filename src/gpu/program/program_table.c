@@ -68,9 +68,8 @@ static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
                      : (capability & GI_CAPABILITY_WG512)                             ? 512
                      : (capability & (GI_CAPABILITY_WG256 | GI_CAPABILITY_SUBGROUPS)) ? 256
                                                                                       : 128;
-    uint32_t shared = (capability & GI_CAPABILITY_WG256_48K) == GI_CAPABILITY_WG256_48K   ? 48 << 10
-                      : (capability & GI_CAPABILITY_WG256_32K) == GI_CAPABILITY_WG256_32K ? 32 << 10
-                                                                                          : 0;
+    uint32_t shared =
+        (capability & GI_CAPABILITY_WG256_32K) == GI_CAPABILITY_WG256_32K ? 32 << 10 : 0;
     return limits->max_invocations >= width && limits->max_group_size[0] >= width &&
            limits->max_shared_size >= shared &&
            (limits->subgroup_size == 32 || !(capability & GI_CAPABILITY_SUBGROUPS)) &&

@@ -90,27 +90,27 @@ void gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
     record(recorder, label, &key, part, x, y, params, 16 * shape.pairs, shape.tokens);
 }
 
-// A group takes as many sets of rows as leave about a wave of groups, since it reads x once for all
-// of them; it has two clusters where those make most of a wave. The lists of joint steps have the
-// rows that they have room for, those of prompts 8 at least.
+// A group takes as many sets of rows as leave about one wave of groups, since it reads x once for
+// all of them; it has two clusters where those make most of a wave. It takes 32 steps of k at a
+// time if they fit into shared memory. Lists of joint steps are sized for all their rows, those of
+// prompts for 8.
 void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_weight_part *part, const struct gi_rows *x,
                                const struct gi_rows *y, const struct gi_gemm_params *params)
 {
-    enum { TOKENS = 8, SET_ROWS = 16, LEAST_ROWS = 24 };
+    enum { TOKENS = 8, SET_ROWS = 16, LEAST_ROWS = 24, ROOM = 48 << 10 };
     const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
-    const uint32_t n_wave = gi_gpu_class(recorder->gpu)->wave_groups;
-    const uint32_t room = (uint32_t)(x->range.size / (x->stride * sizeof(float)));
-    const uint32_t n_token = gi_divide_up(room, TOKENS);
-    const bool is_wide = part->n_rows * n_token >= LEAST_ROWS * n_wave &&
+    const uint64_t n_wave = gi_gpu_class(recorder->gpu)->wave_groups, n_row = part->n_rows;
+    const uint64_t room = x->range.size / (x->stride * sizeof(float));
+    const uint64_t n_token_group = gi_divide_up(room, TOKENS);
+    const bool is_wide = n_row * n_token_group >= LEAST_ROWS * n_wave &&
                          limits->max_invocations >= 512 && limits->max_group_size[0] >= 512;
-    const uint32_t n_cluster = is_wide ? 2 : 1;
-    const uint32_t least = room < GI_SMALL_BATCH ? n_token : 1;
+    const uint32_t n_cluster = is_wide ? 2 : 1, n_step = limits->max_shared_size >= ROOM ? 32 : 16;
+    const uint64_t n_used = room < GI_SMALL_BATCH ? n_token_group : 1;
     struct gi_gemm_params own = *params;
-    own.n_set = (uint32_t)gi_divide_up((uint64_t)part->n_rows * least,
-                                       (uint64_t)SET_ROWS * n_cluster * n_wave);
-    const struct gi_program_key key =
-        GI_WEIGHT_KEY(GI_PROGRAM_GEMV_BATCH_HALF, part->quant->type,
-                      {"HAS_BIAS", part->bias != GI_NO_OFFSET}, {"CLUSTERS", n_cluster});
+    own.n_set = (uint32_t)gi_divide_up(n_row * n_used, SET_ROWS * n_cluster * n_wave);
+    const struct gi_program_key key = GI_WEIGHT_KEY(
+        GI_PROGRAM_GEMV_BATCH_HALF, part->quant->type, {"HAS_BIAS", part->bias != GI_NO_OFFSET},
+        {"STEPS", n_step}, {"WG_SIZE", 8 * n_step * n_cluster});
     record(recorder, label, &key, part, x, y, &own, SET_ROWS * n_cluster * own.n_set, TOKENS);
 }

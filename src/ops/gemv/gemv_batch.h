@@ -14,8 +14,8 @@ bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens);
 void gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
                           const struct gi_weight_part *part, const struct gi_rows *x, bool is_added,
                           const struct gi_rows *y, const struct gi_gemm_params *params);
-// Like gi_gemv_batch_record for x in GI_HALF_FORM_SMALL (ops/gemm/half_rows.h); adds if
-// params->is_added.
+// Records the product as gi_gemv_batch_record does, in f16, for x in GI_HALF_FORM_SMALL
+// (ops/gemm/half_rows.h). Adds if params->is_added.
 void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_weight_part *part, const struct gi_rows *x,
                                const struct gi_rows *y, const struct gi_gemm_params *params);

@@ -215,8 +215,8 @@ KT_DESCRIBE(gemm_half_quant, half_quant_axes);
 // 96.
 static const struct kt_axis small_axes[] = {HALF_TYPES,
                                             KT_CHOICES("form", form_name, 15),
-                                            KT_NUMBERS("tokens", 5, 8, 15, 16, 32),
-                                            KT_NUMBERS("rows", 48, 144, 4112),
+                                            KT_NUMBERS("tokens", 5, 8, 11, 16, 32),
+                                            KT_NUMBERS("rows", 48, 2064, 4112),
                                             KT_NUMBERS("columns", 160, 320, 2080),
                                             KT_NAMED("with", N_EXTRA, extras),
                                             KT_NAMED("size", 3, size_names)};
