@@ -7,10 +7,10 @@
 //                                                       chunk p, of 16
 //   float quant_four_scale(QuantRow row, uint four)
 //   vec2 quant_four_scales(QuantRow row)                of quads 0 and 1
-//   QuantRow quant_row_after(QuantRow row, uint fours)  without its first quads, an even number
+//   QuantRow quant_row_after(QuantRow row, uint fours)  the row from quad `fours` on, an even number
 //
-// A bit costs V3D, Mali and Adreno about as much as a nibble, so V3D looks up sums of x and Mali G
-// multiplies x by numbers of eight bits. The other forms take twice the sum of bit * x, less the sum
+// A bit costs V3D, Mali and Adreno about as much as a nibble, so V3D looks up sums of x, and Mali G,
+// with several pairs, multiplies x by numbers of eight bits. The other forms take twice the sum of bit * x, less the sum
 // of x.
 #define N_ROW (2 * PAIRS)
 
@@ -85,23 +85,24 @@ void gemv_add_fours(uint slice, QuantRow rows[N_ROW], inout float y[N_ROW])
 // BY_TWO is for Bifrost, which issues a conversion beside a multiply-add of two registers and a
 // constant, but not beside one of three registers: two products join the sum times a constant.
 #define TURN_FOURS (2 * SLICES)
-#define WINDOWS    34u // of a quad: Z_0 .. Z_31, then eight sums of x
-shared vec4 windows[TURN_FOURS * 34];
+#define BYTE_X_SIZE 34u // of a quad: Z_0 .. Z_31, then eight sums of x
+shared vec4 byte_x[TURN_FOURS * 34];
 
-// Makes Z_P of a quad for P = j, j + 8, ..: x of P = j is at a place, Z_j goes to another.
-void gemv_make_windows(uint at, uint j, uint to)
+// Computes Z_P of a quad for P = j, j + 8, j + 16 and j + 24; `at` is the index of X_j, `to` that of
+// Z_j.
+void gemv_make_byte_x(uint at, uint j, uint to)
 {
     vec4 x3 = gemv_x(at + 17u), x2 = gemv_x(at + 1u), x1 = gemv_x(at + 16u), x0 = gemv_x(at);
     vec4 z = x3 - (j < 7u ? 0.5 : 0.0) * gemv_x(j < 7u ? at + 19u : at);
-    windows[to + 24u] = z;
+    byte_x[to + 24u] = z;
     z = x2 - 0.5 * gemv_x(at + 3u) + z / 256.0;
-    windows[to + 16u] = z;
+    byte_x[to + 16u] = z;
     z = x1 - 0.5 * gemv_x(j < 7u ? at + 18u : at - 13u) + z / 256.0;
-    windows[to + 8u] = z;
-    windows[to] = x0 - 0.5 * gemv_x(at + 2u) + z / 256.0;
+    byte_x[to + 8u] = z;
+    byte_x[to] = x0 - 0.5 * gemv_x(at + 2u) + z / 256.0;
 #if !SUMS
     vec4 sum = (x0 + x1) + (x2 + x3);
-    windows[to - j + 32u + j / 4u][j % 4u] = (sum.x + sum.y) + (sum.z + sum.w);
+    byte_x[to - j + 32u + j / 4u][j % 4u] = (sum.x + sum.y) + (sum.z + sum.w);
 #endif
 }
 
@@ -109,17 +110,17 @@ void gemv_make_windows(uint at, uint j, uint to)
 #define BY_TWO 0
 #endif
 #if BY_TWO
-#define WINDOW_SCALE    1.0
+#define BYTE_X_SCALE    1.0
 #define ADD_TWO(s, sum) s += (sum) / 64.0;
 #else
-#define WINDOW_SCALE    64.0
+#define BYTE_X_SCALE    64.0
 #define ADD_TWO(s, sum) s += sum;
 #endif
 
 #define PRODUCT(c, k) float((w[i].k >> uint(8 * (c))) & 0xFFu) * z.k
 #define ADD_BYTE(c, j)                                                                             \
     {                                                                                              \
-        vec4 z = windows[at + uint((c) * 8 + 7 - (j))];                                            \
+        vec4 z = byte_x[at + uint((c) * 8 + 7 - (j))];                                            \
         for (int i = 0; i < N_ROW; i++) {                                                          \
             ADD_TWO(s[i], PRODUCT(c, x) + PRODUCT(c, y))                                           \
             ADD_TWO(s[i], PRODUCT(c, z) + PRODUCT(c, w))                                           \
@@ -131,17 +132,17 @@ void gemv_make_windows(uint at, uint j, uint to)
         w[i] += w[i];                                                                              \
     }
 
-// Returns WINDOW_SCALE times the products of a quad without its scales. `at` is where its windows
-// begin, sums_at where its sums of x do.
+// Sets s to BYTE_X_SCALE times the products of a quad without its scales. `at` is where its Z begin,
+// sums_at where its sums of x do.
 void gemv_add(uint four, uint at, uint sums_at, QuantRow rows[N_ROW], out float s[N_ROW])
 {
     uvec4 w[N_ROW];
 #if SUMS
     vec4 sums = gemv_x(sums_at) + gemv_x(sums_at + 1u);
 #else
-    vec4 sums = windows[at + 32u] + windows[at + 33u];
+    vec4 sums = byte_x[at + 32u] + byte_x[at + 33u];
 #endif
-    float sum = -WINDOW_SCALE * ((sums.x + sums.y) + (sums.z + sums.w));
+    float sum = -BYTE_X_SCALE * ((sums.x + sums.y) + (sums.z + sums.w));
     for (int i = 0; i < N_ROW; i++) {
         w[i] = quant_four(rows[i], four);
         s[i] = sum;
@@ -153,8 +154,8 @@ void gemv_add(uint four, uint at, uint sums_at, QuantRow rows[N_ROW], out float 
 void gemv_add_fours(uint slice, QuantRow rows[N_ROW], inout float y[N_ROW])
 {
     uint n_four = params.n_block / 4u, i = gl_LocalInvocationIndex, j = i % 8u;
-    uint from = i / 8u * 32u + 2u * j, to = i / 8u * WINDOWS + j; // of the windows that it makes
-    uint at = slice * 2u * WINDOWS, sums_at = GEMV_BEHIND + 4u * slice;
+    uint from = i / 8u * 32u + 2u * j, to = i / 8u * BYTE_X_SIZE + j; // of the Z that it makes
+    uint at = slice * 2u * BYTE_X_SIZE, sums_at = GEMV_BEHIND + 4u * slice;
     for (int r = 0; r < N_ROW; r++) {
         rows[r] = quant_row_after(rows[r], 2u * slice);
     }
@@ -163,8 +164,8 @@ void gemv_add_fours(uint slice, QuantRow rows[N_ROW], inout float y[N_ROW])
         for (int k = 0; k < (8 * TURN_FOURS + WG_SIZE - 1) / WG_SIZE; k++) {
             uint quad = i / 8u + uint(k * WG_SIZE / 8);
             if (quad < uint(TURN_FOURS) && begin + quad < n_four) {
-                gemv_make_windows(from + uint(k * WG_SIZE * 4), j,
-                                  to + uint(k * WG_SIZE / 8) * WINDOWS);
+                gemv_make_byte_x(from + uint(k * WG_SIZE * 4), j,
+                                  to + uint(k * WG_SIZE / 8) * BYTE_X_SIZE);
             }
         }
         group_barrier();
@@ -179,7 +180,7 @@ void gemv_add_fours(uint slice, QuantRow rows[N_ROW], inout float y[N_ROW])
             }
         }
         if (four + 1u < n_four) {
-            gemv_add(1u, at + WINDOWS, sums_at + 2u, rows, s);
+            gemv_add(1u, at + BYTE_X_SIZE, sums_at + 2u, rows, s);
             for (int r = 0; r < N_ROW; r++) {
                 y[r] += d[r].y * s[r];
             }
@@ -191,7 +192,7 @@ void gemv_add_fours(uint slice, QuantRow rows[N_ROW], inout float y[N_ROW])
         }
     }
     for (int r = 0; r < N_ROW; r++) {
-        y[r] /= WINDOW_SCALE;
+        y[r] /= BYTE_X_SCALE;
     }
 }
 #else

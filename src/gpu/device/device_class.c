@@ -254,13 +254,13 @@ static const struct gi_device_class
               .attention = {32, 3, 1, 12},
               .attention_block = {2, 1, false}},
     mali_g57 = {SMALL, MALI_G_PROMPT, .name = "Mali G57", RATES(2000, 4000, 150), .indirect = GI_INDIRECT_NO, .gemv = valhall_gemv,
-                MALI_G_ATTENTION, .windows = GI_WINDOWS_BY_ONE},
+                MALI_G_ATTENTION, .byte_sums = GI_BYTE_SUMS_BY_ONE},
     mali_valhall = {SMALL, MALI_G_PROMPT, .name = "Mali Valhall", RATES(1000, 3500, 150), .gemv = valhall_gemv, MALI_G_ATTENTION,
-                    .windows = GI_WINDOWS_BY_ONE},
+                    .byte_sums = GI_BYTE_SUMS_BY_ONE},
     mali_g = {SMALL, MALI_G_PROMPT, .name = "Mali G", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION,
-              .windows = GI_WINDOWS_BY_TWO},
-    mali_g31 = {SMALL, TILE(ROLLED), .name = "Mali G31", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION,
-              .windows = GI_WINDOWS_BY_TWO}, // short of arithmetic
+              .byte_sums = GI_BYTE_SUMS_BY_TWO},
+    mali_g31 = {SMALL, TILE(ROLLED), .name = "Mali G31", RATES(1000, 3500, 150), .gemv = mali_g_gemv, MALI_G_ATTENTION, // short of arithmetic
+                .byte_sums = GI_BYTE_SUMS_BY_TWO},
     adreno = {SMALL, TILE(NARROW), ADRENO_ATTENTION, .name = "Adreno 6", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES, .gemv = adreno_gemv},
     adreno_7 = {SMALL, TILE(NARROW), ADRENO_ATTENTION, .name = "Adreno 7", RATES(4000, 4000, 50), .merges_flushes = true, .indirect = GI_INDIRECT_YES,
                 .gemv = adreno_7_gemv},

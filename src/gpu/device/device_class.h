@@ -62,10 +62,10 @@ enum gi_serial {
 
 // How an invocation adds up products with weights of one bit in the form by bytes, if it takes four
 // rows (glsl/gemv/gemv_fours.glsl).
-enum gi_windows {
-    GI_WINDOWS_NONE, // it takes two
-    GI_WINDOWS_BY_ONE,
-    GI_WINDOWS_BY_TWO,
+enum gi_byte_sums {
+    GI_BYTE_SUMS_NONE, // it takes two
+    GI_BYTE_SUMS_BY_ONE,
+    GI_BYTE_SUMS_BY_TWO,
 };
 
 struct gi_device_class {
@@ -110,7 +110,7 @@ struct gi_device_class {
     uint32_t attention_keys; // keys per range of the generic decode attention
     struct gi_attention_shape attention;
     enum gi_serial serial;
-    enum gi_windows windows;
+    enum gi_byte_sums byte_sums;
 
     // The prompt.
     enum gi_batch_form batch_form;

@@ -162,8 +162,8 @@ static void add_row_form(struct gi_gemv_part *part, const struct gi_recorder *re
     }
     gi_key_option(&part->key, "SERIAL", is_serial(recorder, kernel, part));
     gi_key_option(&part->key, "BY_TWO",
-                  gi_gemv_windows(recorder->gpu, &part->shape, part->weight->quant) ==
-                      GI_WINDOWS_BY_TWO);
+                  gi_gemv_byte_sums(recorder->gpu, &part->shape, part->weight->quant) ==
+                      GI_BYTE_SUMS_BY_TWO);
 }
 
 static void add_adapter(struct gi_gemv_part *part, const struct gi_recorder *recorder,

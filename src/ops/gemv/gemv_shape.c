@@ -65,8 +65,8 @@ static uint32_t partials_size(const struct gi_gpu *gpu, const struct gi_gemv_sha
     return shape->wg_size * 12 + (is_shuffled ? 0 : shape->wg_size * 8 + 1536);
 }
 
-#define TABLES_SIZE  4096 // of glsl/gemv/gemv_fours.glsl
-#define WINDOWS_SIZE 1088 // and of a slice in its form for Mali G
+#define TABLES_SIZE 4096 // of glsl/gemv/gemv_fours.glsl
+#define BYTE_X_SIZE 1088 // bytes of a slice in its form for Mali G
 
 // Returns true if the form of types of one bit for V3D is asked for, whose tables are of all of k.
 static bool has_tables(const struct gi_gemv_shape *shape, const struct gi_quant *quant)
@@ -74,27 +74,28 @@ static bool has_tables(const struct gi_gemv_shape *shape, const struct gi_quant 
     return quant->has_fours && shape->form == GI_GEMV_FORM_HALVES;
 }
 
-// Takes both ways where only GLINFER_GEMV asks for one, so that both are tested.
-enum gi_windows gi_gemv_windows(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape,
-                                const struct gi_quant *quant)
+// Other classes use these sums only if GLINFER_GEMV asks for the form: by two without slices, by
+// one with them, so that tests cover both.
+enum gi_byte_sums gi_gemv_byte_sums(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape,
+                                    const struct gi_quant *quant)
 {
-    const enum gi_windows windows = gi_gpu_class(gpu)->windows;
+    const enum gi_byte_sums byte_sums = gi_gpu_class(gpu)->byte_sums;
     if (!quant->has_fours || shape->form != GI_GEMV_FORM_BYTES || shape->pairs == 1) {
-        return GI_WINDOWS_NONE;
+        return GI_BYTE_SUMS_NONE;
     }
-    if (windows == GI_WINDOWS_NONE && gi_gpu_settings(gpu)->gemv.is_set) {
-        return gi_gemv_slices(shape) == 1 ? GI_WINDOWS_BY_TWO : GI_WINDOWS_BY_ONE;
+    if (byte_sums == GI_BYTE_SUMS_NONE && gi_gpu_settings(gpu)->gemv.is_set) {
+        return gi_gemv_slices(shape) == 1 ? GI_BYTE_SUMS_BY_TWO : GI_BYTE_SUMS_BY_ONE;
     }
-    return windows;
+    return byte_sums;
 }
 
 // Returns the bytes that the walk of types of one bit shares.
 static uint32_t fours_size(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape,
                            const struct gi_quant *quant)
 {
-    return has_tables(shape, quant)             ? TABLES_SIZE
-           : gi_gemv_windows(gpu, shape, quant) ? WINDOWS_SIZE * gi_gemv_slices(shape)
-                                                : 0;
+    return has_tables(shape, quant)               ? TABLES_SIZE
+           : gi_gemv_byte_sums(gpu, shape, quant) ? BYTE_X_SIZE * gi_gemv_slices(shape)
+                                                  : 0;
 }
 
 // Returns the bytes of partial sums and codes, of the walk, and of glsl/gemv/gemv_sums.glsl and
@@ -136,8 +137,9 @@ static bool has_room(const struct gi_gemv_shape *shape, const struct gi_gpu *gpu
 {
     const bool is_tight = first >= GI_PROGRAM_GEMV_EXPERT_GLU_SPLIT ||
                           (first == GI_PROGRAM_GEMV_GLU_SPLIT && gi_gemv_slices(shape) > 1);
-    const bool is_small = quant->has_fours ? gi_gemv_windows(gpu, shape, quant) != GI_WINDOWS_NONE
-                                           : quant->has_f16 && quant->quad_blocks == 1;
+    const bool is_small = quant->has_fours
+                              ? gi_gemv_byte_sums(gpu, shape, quant) != GI_BYTE_SUMS_NONE
+                              : quant->has_f16 && quant->quad_blocks == 1;
     return shape->form != GI_GEMV_FORM_BYTES || shape->pairs == 1 || (is_small && !is_tight);
 }
 

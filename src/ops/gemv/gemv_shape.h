@@ -58,8 +58,8 @@ static inline uint32_t gi_gemv_group_pairs(const struct gi_gemv_shape *shape)
 }
 // Returns how an invocation of the shape adds up products with weights of one bit if it takes four
 // rows or more.
-enum gi_windows gi_gemv_windows(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape,
-                                const struct gi_quant *quant);
+enum gi_byte_sums gi_gemv_byte_sums(const struct gi_gpu *gpu, const struct gi_gemv_shape *shape,
+                                    const struct gi_quant *quant);
 // Returns the blocks that an invocation adds in one iteration of its loop.
 uint32_t gi_gemv_blocks(const struct gi_gemv_shape *shape, const struct gi_quant *quant,
                         uint32_t n_block);
