@@ -376,8 +376,8 @@ void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t b
     times->is_end_seen = (now - times->polled_ns) * 4 < ns;
     if (times->is_end_seen || *known == 0 || step_ns < *known) {
         *known = step_ns;
+        times->shared_ns = is_lone ? times->shared_ns : now;
     }
-    times->shared_ns = is_lone ? times->shared_ns : now;
     times->last_ns = now;
 }
 
