@@ -1,8 +1,8 @@
 // The short convolution between two projections of a layer (LFM2), of each channel
 //
-//   y[m] = c[m] * sum over back < TAPS of taps[TAPS - 1 - back] * u[m + after - back],  u = b * x
+//   y[m] = c[m] * sum over back < TAPS of taps[TAPS - 1 - back] * u[m + N_AFTER - back],  u = b * x
 //
-// with after = N_AFTER, 0 where a token sees earlier ones only; after the last token u is zero.
+// N_AFTER is 0 where a token sees earlier ones only; after the last token u is zero.
 //
 //   y        (n_tokens, y_stride)     n_channel columns written
 //   bcx      (n_tokens, bcx_stride)   b, c and x, n_channel columns each, from 0, section, 2 section on
