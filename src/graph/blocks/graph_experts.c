@@ -8,9 +8,8 @@
 static bool sorts_rows(const struct gi_graph *graph, struct gi_sorted_rows *rows)
 {
     const struct gi_rows *act = &graph->ffn_act_rows;
-    const uint64_t n_tokens = act->range.size / (act->stride * sizeof(float));
     return !graph->joint && gi_sorted_rows_init(rows, &graph->recorder, &graph->experts, act->range,
-                                                (uint32_t)n_tokens);
+                                                gi_rows_room(act));
 }
 
 // Records the choice of experts by the logits in row or, of a batch, in qkv.

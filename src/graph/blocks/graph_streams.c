@@ -97,7 +97,7 @@ static void project_rows_back(struct gi_graph *graph, uint32_t i)
 {
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_weight *back = &graph->weights.stream_back[i];
-    const uint64_t n_tokens = graph->x.range.size / (graph->x.stride * sizeof(float));
+    const uint64_t n_tokens = gi_rows_room(&graph->x);
     const struct gi_rows y = skip_streams(graph, projections(graph), i);
     struct gi_rows rows = skip_streams(graph, &graph->stream_rows, i + 1), input;
     rows.range.size = n_tokens * rows.stride * sizeof(float);

@@ -450,9 +450,8 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
     assert(q->stride % 4 == 0 && out->stride % 4 == 0);
     assert(!out->is_half || gi_attention_has_halves(recorder, layer));
     assert(rule->after == 0 || rule->window > 0 || rule->after >= layer->n_ctx);
-    const uint32_t max_tokens = (uint32_t)(q->range.size / (q->stride * sizeof(float)));
     const struct batch_shape shape =
-        choose_shape(recorder->gpu, layer, max_tokens, gi_half_form(out), rule);
+        choose_shape(recorder->gpu, layer, gi_rows_room(q), gi_half_form(out), rule);
     uint32_t n_group = layer->n_head;
     struct gi_program_key key =
         GI_KEY(shape.program, {"WINDOW", rule->window > 0}, {"SOFTCAP", rule->softcap > 0},

@@ -243,11 +243,6 @@ static struct gemm_shape choose_packed(const struct gi_gpu *gpu, uint32_t n_cols
     return is_tile ? tiles[GI_GEMM_TILE_ROLLED] : choose_lane(gpu, n_cols, max_tokens);
 }
 
-static uint32_t max_tokens_of(const struct gi_rows *x)
-{
-    return (uint32_t)(x->range.size / (x->stride * sizeof(float)));
-}
-
 // *site is set to the number of a tuner's site, or 0.
 static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
                                       const struct gi_weight_part *part, uint32_t n_cols,
@@ -255,7 +250,7 @@ static struct gemm_shape choose_shape(const struct gi_recorder *recorder,
 {
     const struct gi_gpu *gpu = recorder->gpu;
     *site = 0;
-    uint32_t max_tokens = max_tokens_of(x);
+    uint32_t max_tokens = gi_rows_room(x);
     if (gi_rows_are_packed(gpu, x)) {
         return choose_packed(gpu, n_cols, max_tokens);
     }
@@ -410,7 +405,7 @@ static bool record_small(struct gi_recorder *recorder, const char *label,
                          const struct gi_gemm_params *params)
 {
     const struct gi_rows *x = product->x;
-    if (!x->is_half && gi_gemv_batch_suits(recorder->gpu, max_tokens_of(x))) {
+    if (!x->is_half && gi_gemv_batch_suits(recorder->gpu, gi_rows_room(x))) {
         gi_gemv_batch_record(recorder, label, part, x, product->is_added, product->y, params);
         return true;
     }

@@ -34,22 +34,17 @@ uint64_t gi_half_rows_size(uint32_t n_tokens, uint32_t width)
     return tiles_size(n_tokens, width, TILE_TOKENS);
 }
 
-static uint32_t count_tokens(const struct gi_rows *rows)
-{
-    return (uint32_t)(rows->range.size / (rows->stride * sizeof(float)));
-}
-
 enum gi_half_form gi_half_form(const struct gi_rows *rows)
 {
     return !rows->is_half                         ? GI_HALF_FORM_NONE
-           : count_tokens(rows) <= GI_SMALL_BATCH ? GI_HALF_FORM_SMALL
+           : gi_rows_room(rows) <= GI_SMALL_BATCH ? GI_HALF_FORM_SMALL
                                                   : GI_HALF_FORM_LARGE;
 }
 
 // Returns true if products of that many tokens in f16 have a kernel and room.
 static bool has_room(const struct gi_gpu *gpu, const struct gi_rows *rows)
 {
-    const uint32_t n_tokens = count_tokens(rows), width = rows->stride;
+    const uint32_t n_tokens = gi_rows_room(rows), width = rows->stride;
     return n_tokens <= GI_SMALL_BATCH
                ? gi_program_available(gpu, GI_PROGRAM_GEMV_BATCH_HALF) &&
                      tiles_size(n_tokens, width, SMALL_TILE_TOKENS) <= rows->range.size

@@ -14,9 +14,8 @@ bool gi_rows_are_packed(const struct gi_gpu *gpu, const struct gi_rows *rows)
 
 static bool is_wanted(const struct gi_recorder *recorder, const struct gi_rows *rows)
 {
-    const uint64_t n_tokens = rows->range.size / (rows->stride * sizeof(float));
     return recorder->packs_rows && gi_batch_form(recorder->gpu) == GI_BATCH_FORM_LANE &&
-           n_tokens > gi_batch_small_tokens(recorder->gpu) &&
+           gi_rows_room(rows) > gi_batch_small_tokens(recorder->gpu) &&
            gi_program_available(recorder->gpu, GI_PROGRAM_PACK_ROWS);
 }
 

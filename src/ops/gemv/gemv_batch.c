@@ -101,7 +101,7 @@ void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
     enum { TOKENS = 8, SET_ROWS = 16, LEAST_ROWS = 24, ROOM = 48 << 10 };
     const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
     const uint64_t n_wave = gi_gpu_class(recorder->gpu)->wave_groups, n_row = part->n_rows;
-    const uint64_t room = x->range.size / (x->stride * sizeof(float));
+    const uint32_t room = gi_rows_room(x);
     const uint64_t n_token_group = gi_divide_up(room, TOKENS);
     const bool is_wide = n_row * n_token_group >= LEAST_ROWS * n_wave &&
                          limits->max_invocations >= 512 && limits->max_group_size[0] >= 512;

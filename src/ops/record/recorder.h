@@ -142,3 +142,8 @@ struct gi_rows {
     uint32_t stride; // floats, a multiple of 32; values after a row's width are finite
     bool is_half;    // in f16 instead: ops/gemm/half_rows.h or ops/gemm/pack_rows.h
 };
+// Returns the number of rows in f32 that the range has room for.
+static inline uint32_t gi_rows_room(const struct gi_rows *rows)
+{
+    return (uint32_t)(rows->range.size / (rows->stride * sizeof(float)));
+}
