@@ -3,7 +3,7 @@
 //
 // A group owns 8 tokens, and each of its clusters of 8 STEPS invocations n_set times two tiles of
 // rows. They share x, since groups that all read the same few lines queue. An invocation owns row r
-// of each tile and one of each STEPS steps of 64 columns, a block at a time, and loads the next block
+// of each tile and every STEPS-th step of 64 columns, a block at a time, and loads the next block
 // before it multiplies. It unpacks eight columns of its rows at a time into pairs of halves, which
 // all tokens share; sums of pairs are converted to f32 after each step, that is after 32 products,
 // times the scale of x. Sums of slices of k are added by shuffles, after which an invocation holds
@@ -31,12 +31,6 @@
 
 shared vec2 partial[uint(WG_SIZE / 32) * RESULTS]; // (cluster, subgroup, token, row)
 shared uvec4 x_steps[uint(STEPS) * HALF_TILE];
-
-#ifdef SCALES_AS_LOADED // of types with quant/paired_scale.glsl
-#define take_scales_of(block) paired_shift = (block) * 16u
-#else
-#define take_scales_of(block)
-#endif
 
 #if !QUANT_HALF_WORD
 uvec4 quant_half_word(QuantBlock w, int k)
@@ -177,7 +171,7 @@ void main()
                 next0 = load(2u * set, block, row);
                 next1 = load(2u * set + 1u, block, row);
             }
-            take_scales_of(odd);
+            quant_begin_block(odd);
             MULTIPLY_WORD(a, b, 0)
             MULTIPLY_WORD(a, b, 1)
             MULTIPLY_WORD(a, b, 2)

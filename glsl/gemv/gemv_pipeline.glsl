@@ -370,12 +370,6 @@ void gemv_stage_x(uint lane, uint begin)
 }
 #endif
 
-#ifdef SCALES_AS_LOADED // of types with quant/paired_scale.glsl
-#define gemv_begin_block(block) paired_shift = ((block) & 1u) * 16u
-#else
-#define gemv_begin_block(block)
-#endif
-
 //-- weights ---------------------------------------------------------------------------------------
 
 #if UNROLL == 1
@@ -454,9 +448,9 @@ vec2 gemv_block_dots(uint block, QuantBlock a, QuantBlock b)
 
 vec2 gemv_two_dots(uint two, GemvWeights w)
 {
-    gemv_begin_block(0u);
+    quant_begin_block(0u);
     vec2 y = gemv_block_dots(2u * two, w.a_0, w.b_0);
-    gemv_begin_block(1u);
+    quant_begin_block(1u);
     return y + gemv_block_dots(2u * two + 1u, w.a_1, w.b_1);
 }
 
@@ -524,7 +518,7 @@ void gemv_run()
     float inv_rms = gemv_shared_inv_rms();
 #if UNROLL == 1
     GemvX x = gemv_block(min(gemv_slice(), GEMV_BLOCKS - 1u));
-    gemv_begin_block(gemv_slice());
+    quant_begin_block(gemv_slice());
 #endif
     for (uint i = 0u; i < turns; i++) {
         bool is_last = i + 1u == turns;

@@ -168,6 +168,13 @@ uint move_bits(uint w, int places)
 
 #include QUANT_FILE
 
+// A kernel with PIPELINED 1 names a block, or whether it is odd, before it uses the block's weights.
+#ifdef SCALES_AS_LOADED // by quant/paired_scale.glsl: a word has the scales of two blocks
+#define quant_begin_block(block) paired_shift = ((block) & 1u) * 16u
+#else
+#define quant_begin_block(block)
+#endif
+
 // The sums of the first 16 and of the last 16 elements of x.
 vec2 quant_sums(vec4 x[8])
 {
