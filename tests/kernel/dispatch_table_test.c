@@ -297,19 +297,27 @@ enum {
     COMMAND = 0x0040, // GL_COMMAND_BARRIER_BIT
 };
 
-// Records a dispatch that reads [r0, r1) and writes [w0, w1) of a buffer, in units of 256 bytes.
-static void record_access(struct gi_dispatch_table *table, const struct gi_buffer *buffer,
-                          const uint32_t unit[4], bool writes_state)
+// Records a dispatch of a slot that reads [r0, r1) and writes [w0, w1) of a buffer, in units of 256
+// bytes.
+static void record_slot(struct gi_dispatch_table *table, const struct gi_buffer *buffer,
+                        uint32_t slot, const uint32_t unit[4], bool writes_state)
 {
     const struct gi_dispatch dispatch = {.label = "access",
                                          .bindings = {{unit[3] > unit[2] ? buffer : NULL,
                                                        unit[2] * 256u, (unit[3] - unit[2]) * 256u},
                                                       {unit[1] > unit[0] ? buffer : NULL,
                                                        unit[0] * 256u, (unit[1] - unit[0]) * 256u}},
+                                         .slot = slot,
                                          .writes = 1,
                                          .writes_state = writes_state,
                                          .grid = {.size = {1, 1, 1}}};
     gi_dispatch_table_record(table, &dispatch);
+}
+
+static void record_access(struct gi_dispatch_table *table, const struct gi_buffer *buffer,
+                          const uint32_t unit[4], bool writes_state)
+{
+    record_slot(table, buffer, 0, unit, writes_state);
 }
 
 TEST(barriers_stand_where_ranges_overlap)
@@ -363,6 +371,36 @@ TEST(barriers_after_step_state_reach_uniforms_and_commands)
 {
     check_state_barriers("direct", STORAGE | UNIFORM);
     check_state_barriers("indirect", STORAGE | UNIFORM | COMMAND);
+}
+
+// Slots have their own step_state, which the others neither read nor wait for.
+TEST(ends_of_slots_run_together)
+{
+    struct fixture *f = *state;
+    static const struct {
+        uint32_t slot, unit[4];
+        bool writes_state;
+        uint32_t barrier;
+    } steps[] = {
+        {0, {0, 1, 1, 2}, false, 0},
+        {1, {2, 3, 3, 4}, true, STORAGE}, // the first ran for all slots
+        {2, {4, 5, 5, 6}, true, 0},
+        {3, {6, 7, 7, 8}, false, 0},
+        {3, {8, 9, 9, 10}, true, STORAGE | UNIFORM}, // another ran for this slot
+        {1, {2, 3, 3, 4}, false, 0},                 // settled by the last barrier
+        {3, {6, 7, 7, 8}, false, STORAGE | UNIFORM},
+        {2, {4, 5, 5, 6}, true, 0},
+        {0, {10, 11, 11, 12}, false, STORAGE | UNIFORM},
+    };
+    const struct gi_buffer *buffer = make_buffer(f, 16 * 256, "access");
+    struct gi_dispatch_table *table = make_table(f, make_programs(f), NULL);
+    for (uint32_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        record_slot(table, buffer, steps[i].slot, steps[i].unit, steps[i].writes_state);
+        const uint32_t found = gi_dispatch_table_barrier(table, i) & (STORAGE | UNIFORM);
+        if (found != steps[i].barrier) {
+            fail_msg("step %u has barrier 0x%x", i, found);
+        }
+    }
 }
 
 //-- timer -----------------------------------------------------------------------------------------

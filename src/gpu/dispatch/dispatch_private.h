@@ -7,7 +7,7 @@
 
 #define GI_NO_SLOT UINT32_MAX
 // Most ranges accessed since the last barrier; a barrier empties the list when it is full.
-#define GI_MAX_ACCESSES 64
+#define GI_MAX_ACCESSES 128
 
 struct gi_dispatch_entry {
     struct gi_dispatch dispatch;      // params is NULL: they are in blocks, then in uniforms
@@ -43,7 +43,9 @@ struct gi_dispatch_table {
     bool has_uniform; // of a dispatch
     struct gi_dispatch_access accesses[GI_MAX_ACCESSES];
     uint32_t n_accesses;
-    GLbitfield pending; // owed by what was recorded last, whatever it overlaps with
+    // Since the last barrier, bit `slot` of dispatches that ran, and of those that wrote
+    // step_state; bit 0: of all slots, or of a list that is not joint.
+    uint32_t ran, wrote;
     uint64_t weight_bytes;
     struct glinfer_error failure; // the first of recording
     bool is_sealed;

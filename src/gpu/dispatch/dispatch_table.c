@@ -111,11 +111,17 @@ static bool is_overlap(const struct gi_range *a, const struct gi_range *b)
            b->offset < a->offset + a->size;
 }
 
+// Returns true if some of a set of dispatches has the step_state of this one: slots have their own.
+static bool is_state_shared(const struct gi_dispatch *dispatch, uint32_t set)
+{
+    return dispatch->slot == 0 ? set != 0 : (set & (1u | 1u << dispatch->slot)) != 0;
+}
+
 // Returns true if the dispatch reads what was written, or writes what was read or written, since
 // the last barrier. All read step_state, so what writes it comes after all.
 static bool is_dependent(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
-    if (dispatch->writes_state && table->n_accesses > 0) {
+    if (dispatch->writes_state && is_state_shared(dispatch, table->ran)) {
         return true;
     }
     for (uint32_t i = 0; i < GI_MAX_BINDINGS; i++) {
@@ -149,27 +155,27 @@ static GLbitfield storage_bits(const struct gi_dispatch_table *table)
            (table->has_uniform ? GL_UNIFORM_BARRIER_BIT : 0u);
 }
 
-// Returns the bits owed after a dispatch that writes step_state: others read it as a uniform block,
+// Returns the bits owed after dispatches that wrote step_state: others read it as a uniform block,
 // and the counts of an indirect table as commands. COMMAND costs as much as a dispatch on NVIDIA.
-static GLbitfield state_bits(const struct gi_dispatch_table *table)
+static GLbitfield owed_bits(const struct gi_dispatch_table *table)
 {
     GLbitfield bits = GL_SHADER_STORAGE_BARRIER_BIT | GL_UNIFORM_BARRIER_BIT;
-    return table->gpu->limits.is_indirect ? bits | GL_COMMAND_BARRIER_BIT : bits;
+    bits |= table->gpu->limits.is_indirect ? GL_COMMAND_BARRIER_BIT : 0;
+    return table->wrote ? bits : 0;
 }
 
 // Returns the barrier that must precede the dispatch, and notes its reads and writes.
 static GLbitfield plan_barrier(struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
-    GLbitfield barrier = table->pending;
+    GLbitfield barrier = 0;
     bool is_full = table->n_accesses + GI_MAX_BINDINGS > GI_MAX_ACCESSES;
-    if (is_full || is_dependent(table, dispatch)) {
-        barrier |= GL_SHADER_STORAGE_BARRIER_BIT;
-    }
-    if (barrier) {
-        table->n_accesses = 0;
+    if (is_full || is_dependent(table, dispatch) || is_state_shared(dispatch, table->wrote)) {
+        barrier = GL_SHADER_STORAGE_BARRIER_BIT | owed_bits(table);
+        table->n_accesses = table->ran = table->wrote = 0;
     }
     add_accesses(table, dispatch);
-    table->pending = dispatch->writes_state ? state_bits(table) : 0;
+    table->ran |= 1u << dispatch->slot;
+    table->wrote |= dispatch->writes_state ? 1u << dispatch->slot : 0;
     return barrier;
 }
 
@@ -432,5 +438,6 @@ const struct gi_range *gi_dispatch_table_state(const struct gi_dispatch_table *t
 
 uint32_t gi_dispatch_table_barrier(const struct gi_dispatch_table *table, uint32_t i)
 {
-    return i < table->n_entries ? table->entries[i].barrier : table->pending | storage_bits(table);
+    return i < table->n_entries ? table->entries[i].barrier
+                                : owed_bits(table) | storage_bits(table);
 }
