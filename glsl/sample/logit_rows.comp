@@ -24,6 +24,8 @@ layout(std430, binding = 0) restrict buffer Logits { uint logits[]; };
 #include "lib/soft_cap.glsl"
 #endif
 
+#define AT_ONCE 8 // loads in flight together: none passes a store
+
 const uint infinity_bits = 0x7F800000u;
 
 float change_logit(float logit)
@@ -45,20 +47,22 @@ void main()
     if (gl_WorkGroupID.y >= state.n_tokens) {
         return;
     }
-    for (uint i = 0u; i < uint(N_LOGITS); i++) {
-        uint n = first + i * uint(WG_SIZE);
-        if (n >= params.n_vocab) {
-            break;
+    for (uint i = 0u; i < uint(N_LOGITS); i += uint(AT_ONCE)) {
+        uint bits[AT_ONCE];
+        for (uint k = 0u; k < uint(AT_ONCE); k++) {
+            bits[k] = logits[row + min(first + (i + k) * uint(WG_SIZE), params.n_vocab - 1u)];
         }
-        uint bits = logits[row + n];
-        bool is_bad = (bits & infinity_bits) == infinity_bits;
-        float logit = is_bad ? uintBitsToFloat(infinity_bits) : change_logit(uintBitsToFloat(bits));
-        if (is_changed && !is_bad) {
-            logits[row + n] = floatBitsToUint(logit);
-        }
-        if (best_index == no_rows_index || logit > best) {
-            best = logit;
-            best_index = is_bad ? 0xFFFFFFFFu : n;
+        for (uint k = 0u; k < uint(AT_ONCE); k++) {
+            uint n = first + (i + k) * uint(WG_SIZE);
+            bool is_bad = (bits[k] & infinity_bits) == infinity_bits;
+            float logit = is_bad ? uintBitsToFloat(infinity_bits) : change_logit(uintBitsToFloat(bits[k]));
+            if (n < params.n_vocab && (best_index == no_rows_index || logit > best)) {
+                best = logit;
+                best_index = is_bad ? 0xFFFFFFFFu : n;
+            }
+            if (is_changed && !is_bad && n < params.n_vocab) {
+                logits[row + n] = floatBitsToUint(logit);
+            }
         }
     }
     uint at = row + params.partial + 2u * gl_GlobalInvocationID.x;
