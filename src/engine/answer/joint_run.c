@@ -376,15 +376,15 @@ void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t b
     times->is_end_seen = (now - times->polled_ns) * 4 < ns;
     if (times->is_end_seen || *known == 0 || step_ns < *known) {
         *known = step_ns;
-        times->shared_ns = is_lone ? times->shared_ns : now;
+        times->shared_ns = is_lone ? times->shared_ns : times->is_end_seen ? now : 0;
     }
     times->last_ns = now;
 }
 
 uint64_t gi_joint_times_shared(const struct gi_joint_times *times, uint64_t now)
 {
-    const uint64_t kept_ns = 4000000000;
-    return now - times->shared_ns < kept_ns ? times->step_ns[0] : 0;
+    const uint64_t kept_ns = 1000000000;
+    return times->shared_ns > 0 && now - times->shared_ns < kept_ns ? times->step_ns[0] : 0;
 }
 
 // Retires the oldest chain in flight if it is complete; never blocks.

@@ -33,7 +33,7 @@ uint64_t gi_joint_run_expected(const struct gi_answer *answer);
 // and go between chains.
 struct gi_joint_times {
     uint64_t step_ns[2]; // with several rows, with one row; 0: unknown
-    uint64_t shared_ns;  // clock time when the one with several rows was measured
+    uint64_t shared_ns;  // clock time when the one with several rows was measured; 0: at most that
     uint64_t polled_ns;  // clock time when the GPU was last seen busy
     uint64_t last_ns;    // clock time when the GPU was last seen idle
     bool is_end_seen;
@@ -50,6 +50,7 @@ static inline bool gi_joint_is_lone(uint32_t set)
 void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t begin_ns,
                           uint64_t now, uint32_t n_steps);
 
-// Returns the time of a step with several rows; 0: unknown, or measured too long ago to decide
-// against joint steps, since the GPU may have been slow then, such as before its clocks rose.
+// Returns the time of a step with several rows; 0: unknown, or unfit to decide against joint steps,
+// since its end was seen late or it was measured over a second ago, when the GPU may have been
+// slow.
 uint64_t gi_joint_times_shared(const struct gi_joint_times *times, uint64_t now);

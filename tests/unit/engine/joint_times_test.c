@@ -32,17 +32,35 @@ TEST(a_time_whose_end_was_not_seen_counts_if_it_is_less)
     assert_int_equal(times.step_ns[SEVERAL], 50);
 }
 
-// A first chain on a GPU whose clocks are low keeps answers from joint steps for some seconds only.
+// Learns a time of a chain of ten steps that ends when it is looked at.
+static void learn_seen(struct gi_joint_times *times, bool is_lone, uint64_t begin_ns, uint64_t ns)
+{
+    times->polled_ns = begin_ns + ns - 1;
+    gi_joint_times_learn(times, is_lone, begin_ns, begin_ns + ns, 10);
+}
+
+// A first chain on a GPU whose clocks are low keeps answers from joint steps for a second only.
 TEST(a_time_with_several_rows_is_measured_again)
 {
     const uint64_t second = 1000000000;
     struct gi_joint_times times = {0};
-    gi_joint_times_learn(&times, false, second, second + 1000, 10);
+    learn_seen(&times, false, second, 1000);
     assert_int_equal(gi_joint_times_shared(&times, 2 * second), 100);
-    gi_joint_times_learn(&times, true, 9 * second, 9 * second + 500, 10);
+    learn_seen(&times, true, 9 * second, 500);
     assert_int_equal(gi_joint_times_shared(&times, 10 * second), 0);
-    gi_joint_times_learn(&times, false, 10 * second, 10 * second + 500, 10);
+    learn_seen(&times, false, 10 * second, 500);
     assert_int_equal(gi_joint_times_shared(&times, 11 * second), 50);
+}
+
+// Nor does a first chain whose end was seen late, which may have taken less.
+TEST(a_time_whose_end_was_not_seen_decides_nothing)
+{
+    struct gi_joint_times times = {0};
+    gi_joint_times_learn(&times, false, 1000, 9000, 10);
+    assert_int_equal(times.step_ns[SEVERAL], 800);
+    assert_int_equal(gi_joint_times_shared(&times, 9001), 0);
+    learn_seen(&times, false, 10000, 7000);
+    assert_int_equal(gi_joint_times_shared(&times, 17001), 700);
 }
 
 RUN_TESTS(NULL, NULL)
