@@ -26,6 +26,35 @@ uint half_tile(uint token, uint tile, uint n_tile)
     return (token / HALF_TOKENS * n_tile + tile) * HALF_TILE;
 }
 
+float largest_of_word(vec4 a, vec4 b)
+{
+    vec4 largest = max(abs(a), abs(b));
+    return max(max(largest.x, largest.y), max(largest.z, largest.w));
+}
+
+// Returns the exponent of the largest magnitude of a tile's row, clamped so that factor and scale are
+// normal numbers.
+uint half_exponent(float largest)
+{
+    return clamp(floatBitsToUint(largest) >> 23u, 8u, 250u);
+}
+
+// Returns the bits of the scale of a tile's row.
+uint half_scale(uint exponent)
+{
+    return (exponent - 3u) << 23u;
+}
+
+// Returns the word of elements 8 word ..., a and b, of a tile's row.
+uvec4 half_word(vec4 a, vec4 b, uint exponent)
+{
+    float factor = uintBitsToFloat((257u - exponent) << 23u);
+    a *= factor;
+    b *= factor;
+    return uvec4(packHalf2x16(vec2(a.x, b.x)), packHalf2x16(vec2(a.y, b.y)),
+                 packHalf2x16(vec2(a.z, b.z)), packHalf2x16(vec2(a.w, b.w)));
+}
+
 // Returns the place of a word within its tile.
 uint half_place(uint token, uint word)
 {

@@ -3,12 +3,6 @@
 
 layout(std430, binding = 0) restrict writeonly buffer HalfRows { uvec4 half_rows[]; };
 
-float largest_of_word(vec4 a, vec4 b)
-{
-    vec4 largest = max(abs(a), abs(b));
-    return max(max(largest.x, largest.y), max(largest.z, largest.w));
-}
-
 void store_half_scale(uint place, uint component, uint bits)
 {
     if (component == 0u) {
@@ -23,20 +17,13 @@ void store_half_scale(uint place, uint component, uint bits)
 }
 
 // Stores elements 8 word ... of a token, a and b, in a tile's row whose largest magnitude is
-// `largest`, and with the row's first word its scale. Clamps the exponent, so that factor and scale
-// are normal numbers.
+// `largest`, and with the row's first word its scale.
 void store_half_word(uint token, uint word, uint n_tile, vec4 a, vec4 b, float largest)
 {
-    uint exponent = clamp(floatBitsToUint(largest) >> 23u, 8u, 250u);
-    float factor = uintBitsToFloat((257u - exponent) << 23u);
-    uint tile = half_tile(token, word / 8u, n_tile);
-    a *= factor;
-    b *= factor;
-    half_rows[tile + half_place(token, word)] =
-        uvec4(packHalf2x16(vec2(a.x, b.x)), packHalf2x16(vec2(a.y, b.y)),
-              packHalf2x16(vec2(a.z, b.z)), packHalf2x16(vec2(a.w, b.w)));
+    uint exponent = half_exponent(largest), tile = half_tile(token, word / 8u, n_tile);
+    half_rows[tile + half_place(token, word)] = half_word(a, b, exponent);
     if (word % 8u == 0u) {
         store_half_scale(tile + HALF_SCALES + token % HALF_TOKENS / 4u, token % 4u,
-                         (exponent - 3u) << 23u);
+                         half_scale(exponent));
     }
 }

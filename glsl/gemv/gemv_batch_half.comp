@@ -1,5 +1,6 @@
 // gemv_batch.comp in f16: y[m] = W x[m] + bias, or with is_added y[m] += scale * (W x[m] + bias),
-// for few tokens; x are rows as gemm/half_rows.glsl lays them out in tiles of 8 tokens.
+// for few tokens. x_form 0: x are rows as gemm/half_rows.glsl lays them out in tiles of 8 tokens; 1: rows
+// in f32; 2: rows in f32 that are to be normed, with x / sqrt(mean(x^2) + eps) * gamma in place of x.
 //
 // A group owns 8 tokens, and each of its clusters of 8 STEPS invocations n_set times two tiles of
 // rows. They share x, since groups that all read the same few lines queue. An invocation owns row r
@@ -7,7 +8,11 @@
 // before it multiplies. It unpacks eight columns of its rows at a time into pairs of halves, which
 // all tokens share; sums of pairs are converted to f32 after each step, that is after 32 products,
 // times the scale of x. Sums of slices of k are added by shuffles, after which an invocation holds
-// two tokens, then in shared memory, which takes 1,056 bytes a step and 512 a subgroup.
+// two tokens, then in shared memory, which takes 1,056 bytes a step and 544 a subgroup.
+//
+// Each group converts rows in f32 to tiles while it stages them: the scale of a tile's row takes up what
+// 1 / rms would change, so that the result is multiplied by that instead. One program does all this, since
+// the text of another would have to be fetched.
 #include "lib/common.glsl"
 #ifndef STEPS
 #error "WG_SIZE: 8 STEPS or twice as much; STEPS at a time, 16 or 32"
@@ -27,10 +32,14 @@
 #define CLUSTER uint(8 * STEPS)
 #define SUBGROUPS uint(STEPS / 4) // of a cluster
 #define SET_ROWS (2u * TILE_ROWS)
+#define LOADS ((STEPS * 66 + WG_SIZE - 1) / WG_SIZE) // of tiles by an invocation
 #define RESULTS (TOKENS * TILE_ROWS) // pairs of rows of a subgroup
 
 shared vec2 partial[uint(WG_SIZE / 32) * RESULTS]; // (cluster, subgroup, token, row)
 shared uvec4 x_steps[uint(STEPS) * HALF_TILE];
+shared float squares[uint(WG_SIZE / 32) * TOKENS]; // (subgroup, token)
+
+layout(std430, binding = 4) restrict readonly buffer Vectors { vec4 vectors[]; };
 
 #if !QUANT_HALF_WORD
 uvec4 quant_half_word(QuantBlock w, int k)
@@ -96,13 +105,95 @@ QuantBlock load(uint tile, uint block, uint row)
     return quant_load(tile, min(block, params.n_block - 1u), params.n_block, row);
 }
 
-// Stages x of steps first, first + 1, ...
-void stage(uint index, uint first_token, uint first, uint n_step)
+// Stages tiles of x of steps first, first + 1, ..., of half the tokens unless has_high. All loads are in
+// flight together.
+void stage(uint index, uint first_token, uint first, uint n_step, bool has_high)
 {
-    uint n = min(uint(STEPS), n_step - first) * HALF_TILE;
-    uint from = half_tile(first_token, first, n_step);
-    for (uint i = index; i < n; i += uint(WG_SIZE)) {
-        x_steps[i] = floatBitsToUint(x[from + i]);
+    uint from = half_tile(first_token, first, n_step), each = has_high ? 1u : 2u;
+    uint n = min(uint(STEPS), n_step - first) * HALF_TILE / each;
+    uvec4 loaded[LOADS];
+    for (int k = 0; k < LOADS; k++) {
+        loaded[k] = floatBitsToUint(x[from + each * min(index + uint(k * WG_SIZE), n - 1u)]);
+    }
+    for (int k = 0; k < LOADS; k++) {
+        uint i = index + uint(k * WG_SIZE);
+        if (i < n) {
+            x_steps[each * i] = loaded[k];
+        }
+    }
+}
+
+vec4 sum_of_subgroup(vec4 value)
+{
+    for (uint n = 1u; n < 32u; n *= 2u) {
+        value += subgroupShuffleXor(value, n);
+    }
+    return value;
+}
+
+vec4 largest_of_eight(vec4 value)
+{
+    value = max(value, subgroupShuffleXor(value, 1u));
+    value = max(value, subgroupShuffleXor(value, 2u));
+    return max(value, subgroupShuffleXor(value, 4u));
+}
+
+// DO(token, its component)
+#define EACH_OF_FOUR(DO) DO(0u, x) DO(1u, y) DO(2u, z) DO(3u, w)
+#define LOAD_TOKEN(i, c)                                                                           \
+    {                                                                                              \
+        uint from = min(token + i, state.n_tokens - 1u) * (params.x_stride / 4u) + column;         \
+        a[i] = x[from];                                                                            \
+        b[i] = x[from + 1u];                                                                       \
+    }
+#define MEASURE_TOKEN(i, c)                                                                        \
+    sum.c = dot(a[i], a[i]) + dot(b[i], b[i]);                                                     \
+    a[i] *= factor_a;                                                                              \
+    b[i] *= factor_b;                                                                              \
+    largest.c = largest_of_word(a[i], b[i]);
+#define STAGE_TOKEN(i, c)                                                                          \
+    exponent.c = half_exponent(largest.c);                                                         \
+    scale.c = half_scale(exponent.c);                                                              \
+    if (is_staged) {                                                                               \
+        x_steps[tile + half_place(4u * four + i, word)] = half_word(a[i], b[i], exponent.c);       \
+    }
+
+// Stages rows in f32 of steps first, first + 1, ... as tiles, and adds up their squares if has_squares.
+// An invocation has a word of four tokens, and a subgroup the same tokens. All loads are in flight
+// together: none may depend on a condition.
+void convert(uint index, uint first_token, uint first, bool is_normed, bool has_squares)
+{
+    uint n_word = min(CLUSTER, 4u * params.n_block - 8u * first), n_padded = (n_word + 31u) & ~31u;
+    uint n = (state.n_tokens - first_token > 4u ? 2u : 1u) * n_padded;
+    for (uint begin = 0u; begin < n; begin += uint(WG_SIZE)) {
+        uint i = begin + index, four = i >= n_padded ? 1u : 0u, word = i - four * n_padded;
+        uint token = first_token + 4u * four, tile = word / 8u * HALF_TILE;
+        bool is_staged = i < n, is_there = is_staged && word < n_word;
+        uint column = is_there ? 2u * (8u * first + word) : 0u;
+        vec4 a[4], b[4], sum, largest;
+        vec4 factor_a = vectors[params.gamma / 4u + column];
+        vec4 factor_b = vectors[params.gamma / 4u + column + 1u];
+        EACH_OF_FOUR(LOAD_TOKEN)
+        float there = is_there ? 1.0 : 0.0;
+        factor_a = is_normed ? there * factor_a : vec4(there);
+        factor_b = is_normed ? there * factor_b : vec4(there);
+        EACH_OF_FOUR(MEASURE_TOKEN)
+        largest = largest_of_eight(largest);
+        uvec4 exponent, scale;
+        EACH_OF_FOUR(STAGE_TOKEN)
+        if (is_staged && word % 8u == 0u) {
+            x_steps[tile + HALF_SCALES + four] = scale;
+        }
+        if (has_squares) {
+            sum = sum_of_subgroup(there * sum);
+            if (is_staged && index % 32u == 0u) {
+                uint at = index / 32u * TOKENS + 4u * four;
+                squares[at] += sum.x;
+                squares[at + 1u] += sum.y;
+                squares[at + 2u] += sum.z;
+                squares[at + 3u] += sum.w;
+            }
+        }
     }
 }
 
@@ -122,7 +213,18 @@ void write_row(uint token, uint row, float value)
     }
 }
 
-void write_results(uint cluster, uint at, uint first_token, uint first_row)
+// Returns 1 / rms(x) of a token of the group.
+float norm_factor(uint token)
+{
+    float sum = 0.0;
+    for (uint n = 0u; n < uint(WG_SIZE / 32); n++) {
+        sum += squares[n * TOKENS + token];
+    }
+    return inversesqrt(sum / float(32u * params.n_block) + params.eps);
+}
+
+// factor is that of the token at / TILE_ROWS.
+void write_results(uint cluster, uint at, uint first_token, uint first_row, float factor)
 {
     uint token = first_token + at / TILE_ROWS, row = first_row + at % TILE_ROWS;
     if (at < RESULTS && token < state.n_tokens) {
@@ -130,8 +232,8 @@ void write_results(uint cluster, uint at, uint first_token, uint first_row)
         for (uint n = 0u; n < SUBGROUPS; n++) {
             sum += partial[(cluster * SUBGROUPS + n) * RESULTS + at];
         }
-        write_row(token, row, sum.x);
-        write_row(token, row + TILE_ROWS, sum.y);
+        write_row(token, row, factor * sum.x);
+        write_row(token, row + TILE_ROWS, factor * sum.y);
     }
 }
 
@@ -140,7 +242,7 @@ void main()
     uint index = gl_LocalInvocationID.x, cluster = index / CLUSTER, lane = index % CLUSTER;
     uint row = lane % TILE_ROWS, slice = lane / TILE_ROWS;
     uint first_token = gl_WorkGroupID.x * TOKENS;
-    bool has_high = state.n_tokens - first_token > 4u;
+    bool has_high = state.n_tokens - first_token > 4u, is_normed = params.x_form == 2u;
     bool is_high = (lane & 8u) != 0u, is_top = (lane & 16u) != 0u;
     uint own_token = (is_high ? 4u : 0u) + (is_top ? 2u : 0u);
     uint place = (index / 32u * TOKENS + own_token) * TILE_ROWS + row;
@@ -148,6 +250,10 @@ void main()
     uint set = ((gl_WorkGroupID.y + first_group) * (uint(WG_SIZE) / CLUSTER) + cluster) * params.n_set;
     uint turn = 0u, block = 2u * min(slice, n_step - 1u), n = params.n_set * n_turn;
     vec2 total0 = vec2(0.0), total1 = vec2(0.0);
+    float factor = 1.0;
+    if (index < uint(WG_SIZE / 32) * TOKENS) {
+        squares[index] = 0.0;
+    }
     QuantBlock next0 = load(2u * set, block, row), next1 = load(2u * set + 1u, block, row);
     for (uint i = 0u; i < n; i++) {
         uint step = turn * uint(STEPS) + slice, first_row = set * SET_ROWS;
@@ -155,7 +261,11 @@ void main()
         bool is_last = turn + 1u == n_turn;
         if (i == 0u || n_turn > 1u) {
             barrier();
-            stage(index, first_token, turn * uint(STEPS), n_step);
+            if (params.x_form == 0u) {
+                stage(index, first_token, turn * uint(STEPS), n_step, has_high);
+            } else {
+                convert(index, first_token, turn * uint(STEPS), is_normed, is_normed && i < n_turn);
+            }
         }
         group_barrier();
         EACH_TOKEN(DECLARE_SUMS)
@@ -192,7 +302,10 @@ void main()
             total0 = vec2(0.0);
             total1 = vec2(0.0);
             group_barrier();
-            write_results(cluster, lane, first_token, first_row);
+            if (is_normed && i < n_turn) {
+                factor = norm_factor(lane / TILE_ROWS % TOKENS);
+            }
+            write_results(cluster, lane, first_token, first_row, factor);
         }
     }
 }

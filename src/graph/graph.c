@@ -57,20 +57,37 @@ void gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t lay
     *rows = graph->x;
 }
 
-//-- attention -----------------------------------------------------------------------------------
-
-// Makes *input the norm that a batch's projection reads: that which the branch beside attention has
-// left, if it did.
-static void norm_rows(struct gi_graph *graph, uint32_t layer, enum gi_norm before,
-                      const struct gi_weight *weight, struct gi_rows *input)
+void gi_graph_norm_product(struct gi_graph *graph, const char *norm_label, const char *label,
+                           uint32_t layer, enum gi_norm norm, const struct gi_weight *weight,
+                           const struct gi_rows *y)
 {
-    if (graph->branch_input.range.size == 0) {
-        gi_graph_input_rows(graph, "attn_norm", layer, before, weight, input);
+    const bool has_norm = norm != GI_NORM_NONE;
+    const bool is_layernorm =
+        has_norm && gi_norm_shift(&graph->norm_layout, layer, norm) != UINT32_MAX;
+    if (!is_layernorm && !weight->adapter &&
+        gi_gemm_converts(&graph->recorder, weight, &graph->x, has_norm)) {
+        const struct gi_row_norm rule = {&graph->vectors,
+                                         has_norm ? norm_offset(graph, layer, norm) : 0,
+                                         graph->hparams->norm_eps};
+        gi_op_gemm_converted(&graph->recorder, label, weight, &graph->x, has_norm ? &rule : NULL,
+                             false, 1.0f, y);
         return;
     }
-    *input = graph->branch_input;
+    struct gi_rows input;
+    gi_graph_input_rows(graph, norm_label, layer, norm, weight, &input);
+    gi_graph_product(graph, label, weight, &input, false, 1.0f, y);
+}
+
+//-- attention -----------------------------------------------------------------------------------
+
+// Records a batch's projection of the norm that the branch beside attention has left.
+static void project_branch(struct gi_graph *graph, const char *label,
+                           const struct gi_weight *weight)
+{
+    struct gi_rows input = graph->branch_input;
     graph->branch_input = (struct gi_rows){0};
-    gi_op_pack_rows(&graph->recorder, "pack_rows", input, graph->hparams->n_embd, weight);
+    gi_op_pack_rows(&graph->recorder, "pack_rows", &input, graph->hparams->n_embd, weight);
+    gi_graph_product(graph, label, weight, &input, false, 1.0f, &graph->qkv);
 }
 
 void gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t layer,
@@ -78,10 +95,12 @@ void gi_graph_project_norm(struct gi_graph *graph, const char *label, uint32_t l
 {
     struct gi_recorder *recorder = &graph->recorder;
     const struct gi_weight *weight = layer_weight(graph, layer, slot);
-    struct gi_rows input;
+    if (graph->is_batch && graph->branch_input.range.size > 0) {
+        project_branch(graph, label, weight);
+        return;
+    }
     if (graph->is_batch) {
-        norm_rows(graph, layer, before, weight, &input);
-        gi_graph_product(graph, label, weight, &input, false, 1.0f, &graph->qkv);
+        gi_graph_norm_product(graph, "attn_norm", label, layer, before, weight, &graph->qkv);
         return;
     }
     if (before == GI_NORM_NONE) {
@@ -335,7 +354,6 @@ void gi_graph_network_up(struct gi_graph *graph, uint32_t layer, enum gi_norm be
     const uint32_t n_ff = gi_layer_ff(graph->hparams, layer);
     const struct gi_activation_rule rule = {graph->hparams->activation,
                                             graph->hparams->xielu[layer]};
-    struct gi_rows input;
     if (!graph->is_batch) {
         norm_step(graph, "ffn_norm", layer, before);
         gi_graph_adapt_stream(graph, gate_up, before != GI_NORM_NONE);
@@ -345,8 +363,8 @@ void gi_graph_network_up(struct gi_graph *graph, uint32_t layer, enum gi_norm be
     }
     graph->ffn_input = gi_glu_has_halves(gate_up) ? gi_half_rows(recorder, &graph->ffn_act_rows)
                                                   : graph->ffn_act_rows;
-    gi_graph_input_rows(graph, "ffn_norm", layer, before, gate_up, &input);
-    gi_graph_product(graph, "ffn_gate_up", gate_up, &input, false, 1.0f, &graph->ffn_gate_up);
+    gi_graph_norm_product(graph, "ffn_norm", "ffn_gate_up", layer, before, gate_up,
+                          &graph->ffn_gate_up);
     gi_op_glu(recorder, "ffn_act", gate_up, &graph->ffn_gate_up, n_ff, &rule, &graph->ffn_input);
     gi_op_pack_rows(recorder, "pack_rows", &graph->ffn_input, (uint32_t)gi_round_up(n_ff, 4), down);
 }

@@ -91,6 +91,10 @@ void gi_graph_network_up(struct gi_graph *graph, uint32_t layer, enum gi_norm be
 // Records the input of a batch's projection: its norm or, with GI_NORM_NONE, the residual.
 void gi_graph_input_rows(struct gi_graph *graph, const char *label, uint32_t layer,
                          enum gi_norm norm, const struct gi_weight *weight, struct gi_rows *rows);
+// Records y = W norm(x) for a batch's residual x. norm may be GI_NORM_NONE.
+void gi_graph_norm_product(struct gi_graph *graph, const char *norm_label, const char *label,
+                           uint32_t layer, enum gi_norm norm, const struct gi_weight *weight,
+                           const struct gi_rows *y);
 // Records W x into graph->row or, in a batch, graph->norm.
 void gi_graph_project_aside(struct gi_graph *graph, const char *label,
                             const struct gi_weight *weight, struct gi_step_x x,

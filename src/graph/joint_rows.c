@@ -1,6 +1,6 @@
 #include "graph/joint_rows.h"
 
-#include "ops/gemm/half_rows.h"
+#include "graph/graph_private.h"
 #include "ops/sample/logit_rows.h"
 
 void gi_joint_begin_slot(struct gi_graph *graph, uint32_t slot)
@@ -124,10 +124,8 @@ void gi_joint_output(struct gi_graph *graph)
     const struct gi_hparams *hparams = graph->hparams;
     const struct gi_slot_array *logits = &graph->joint->logits;
     const struct gi_rows rows = gi_joint_rows(graph->joint, logits);
-    const struct gi_rows norm = gi_half_rows(&graph->recorder, &graph->norm);
-    gi_graph_norm_rows(graph, &graph->recorder, "output_norm", hparams->n_layer - 1, GI_NORM_NEXT,
-                       &norm);
-    gi_op_gemm(&graph->recorder, "output", graph->weights.output, &norm, false, 1.0f, &rows);
+    gi_graph_norm_product(graph, "output_norm", "output", hparams->n_layer - 1, GI_NORM_NEXT,
+                          graph->weights.output, &rows);
     gi_op_logit_rows(&graph->recorder, "logit_rows", &rows, hparams->logit_scale,
                      hparams->logit_softcap, &graph->logits);
 }

@@ -13,6 +13,7 @@
 struct inputs {
     struct gi_ref_half_rows tiles; // n_tile 0: none
     bool is_packed;
+    bool is_half; // multiplied in f16
     uint64_t begin;
 };
 
@@ -20,17 +21,38 @@ static struct inputs find_inputs(const struct gi_ref *ref)
 {
     const struct gi_gemm_params *p = ref->params;
     const bool is_small = gi_ref_is_small_half(ref->key);
-    const bool has_tiles = is_small || ref->key->id == GI_PROGRAM_GEMM_HALF;
+    const bool is_half = is_small || ref->key->id == GI_PROGRAM_GEMM_HALF;
+    const bool has_tiles = is_half && p->x_form == 0;
     const uint64_t begin = gi_ref_define(ref, "EXPERTS") ? 4ull * p->x_begin : 0;
     const uint32_t n_tile = (ref->n_col + GI_HALF_COLUMNS - 1) / GI_HALF_COLUMNS;
     return (struct inputs){
-        {1, begin, has_tiles ? n_tile : 0, is_small}, gi_ref_define(ref, "PACKED"), begin};
+        {1, begin, has_tiles ? n_tile : 0, is_small}, gi_ref_define(ref, "PACKED"), is_half, begin};
+}
+
+// Returns x / rms(x) * gamma.
+static const float *norm_row(struct gi_ref *ref, const float *x)
+{
+    const struct gi_gemm_params *p = ref->params;
+    const float *gamma = gi_ref_floats(ref, 4, p->gamma, ref->n_col);
+    float *y = gi_ref_memory(ref, ref->n_col, sizeof(*y));
+    double squares = 0;
+    for (uint32_t i = 0; !ref->has_failed && i < ref->n_col; i++) {
+        squares += (double)x[i] * x[i];
+    }
+    const double scale = 1 / sqrt(squares / ref->n_col + p->eps);
+    for (uint32_t i = 0; !ref->has_failed && i < ref->n_col; i++) {
+        y[i] = (float)(x[i] * scale * gamma[i]);
+    }
+    return y;
 }
 
 static const float *read_row(struct gi_ref *ref, const struct inputs *inputs, uint32_t row)
 {
     const struct gi_gemm_params *p = ref->params;
     const uint64_t at = inputs->begin + (uint64_t)row * p->x_stride;
+    if (p->x_form == 2) {
+        return norm_row(ref, gi_ref_floats(ref, 1, at, ref->n_col));
+    }
     return inputs->tiles.n_tile > 0 ? gi_ref_half_row(ref, &inputs->tiles, row, ref->n_col)
            : inputs->is_packed      ? gi_ref_packed_row(ref, 1, at, ref->n_col)
                                     : gi_ref_floats(ref, 1, at, ref->n_col);
@@ -46,7 +68,8 @@ static void fill_inputs(struct gi_ref *ref, const struct inputs *inputs)
         gi_ref_half_fill(ref, &inputs->tiles, ref->n_tokens, ref->n_col);
         return;
     }
-    for (uint32_t m = 0; m < ref->n_tokens && (inputs->is_packed || p->is_added); m++) {
+    for (uint32_t m = 0; m < ref->n_tokens && (inputs->is_packed || p->x_form || p->is_added);
+         m++) {
         const uint64_t at = (uint64_t)m * p->x_stride;
         if (inputs->is_packed) {
             const float scale = 0x1p-14f; // of +-(2^-7 to 2^16)
@@ -120,9 +143,7 @@ void gi_ref_gemm(struct gi_ref *ref)
     const struct inputs inputs = find_inputs(ref);
     // Random rounding errors of a running sum grow with the root of the number of products. With
     // halves, there is a rounding of x, one of the weight, and those of sums of 32 products.
-    ref->roundings = inputs.tiles.n_tile > 0 ? 2 * 8192
-                     : inputs.is_packed      ? 8192
-                                             : 4 + sqrt(ref->n_col);
+    ref->roundings = inputs.is_half ? 2 * 8192 : inputs.is_packed ? 8192 : 4 + sqrt(ref->n_col);
     if (gi_ref_define(ref, "EXPERTS")) {
         expect_runs(ref, &inputs);
         return;

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define GI_MAX_BINDINGS 4
+#define GI_MAX_BINDINGS 5 // ES 3.1 has four: only programs that need FIVE_BLOCKS use the last
 
 // How a grid grows. size[axis] holds, for KEYS, the most groups, 0 for no limit; for TOKENS the
 // largest count that there will be, which gi_dispatch_table_record checks.

@@ -73,6 +73,7 @@ static bool has_capability(const struct gi_gpu *gpu, uint32_t capability)
     return limits->max_invocations >= width && limits->max_group_size[0] >= width &&
            limits->max_shared_size >= shared &&
            (limits->subgroup_size == 32 || !(capability & GI_CAPABILITY_SUBGROUPS)) &&
+           (limits->max_storage_blocks >= 5 || !(capability & GI_CAPABILITY_FIVE_BLOCKS)) &&
            (limits->has_texture_buffer || !(capability & GI_CAPABILITY_TEXBUF)) &&
            (limits->has_fast_half || !(capability & GI_CAPABILITY_HALF)) &&
            (!gpu->class->is_short_of_registers || !(capability & GI_CAPABILITY_REGISTERS)) &&

@@ -45,7 +45,11 @@ void gi_graph_product(struct gi_graph *graph, const char *label, const struct gi
     if (weight->adapter) {
         gi_op_gemm(recorder, "adapter", weight->adapter, x, false, 1.0f, &rows->t);
     }
-    gi_op_gemm(recorder, label, weight, x, is_added, scale, y);
+    if (gi_gemm_converts(recorder, weight, x, false)) {
+        gi_op_gemm_converted(recorder, label, weight, x, NULL, is_added, scale, y);
+    } else {
+        gi_op_gemm(recorder, label, weight, x, is_added, scale, y);
+    }
     if (weight->adapter) {
         gi_op_adapter_rows(recorder, "adapter_rows", weight, rows, scale, y);
     }

@@ -16,8 +16,8 @@ void gi_op_adapter_rows(struct gi_recorder *recorder, const char *label,
         GI_KEY(GI_PROGRAM_ADAPTER_ROWS, {"WG_SIZE", WG_SIZE}, {"RANK", weight->adapter_rank},
                {"TOKENS", TOKENS}, {"EACH", rows->scale_stride > 0});
     assert(weight->adapter && !y->is_half && !rows->t.is_half && y->stride >= weight->n_rows);
-    for (uint32_t i = 0; i < weight->n_parts; i++) {
-        const struct gi_weight_part *part = &weight->parts[i];
+    const struct gi_weight_part *part = weight->parts, *end = part + weight->n_parts;
+    for (; part < end; part++) {
         const struct gi_adapter_rows_params params = {
             .n_rows = part->n_rows,
             .t_stride = rows->t.stride,

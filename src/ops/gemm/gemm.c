@@ -372,15 +372,8 @@ static struct gi_gemm_params make_params(const struct product *product,
                                          const struct gi_weight_part *part)
 {
     const struct gi_experts *experts = product->experts;
-    struct gi_gemm_params params = {
-        .n_rows = part->n_rows,
-        .n_block = gi_weight_blocks(weight),
-        .y_stride = product->y->stride,
-        .y_begin = part->row_begin,
-        .bias = part->bias,
-        .scale = product->scale,
-        .is_added = product->is_added,
-    };
+    struct gi_gemm_params params =
+        gi_gemm_part_params(weight, part, product->is_added, product->scale, product->y);
     if (experts) {
         const uint32_t half_rows = weight->is_split ? weight->n_rows / 2 : weight->n_rows;
         const uint32_t each = half_rows / experts->n_expert;
@@ -410,7 +403,7 @@ static bool record_small(struct gi_recorder *recorder, const char *label,
         return true;
     }
     if (!gi_rows_are_packed(recorder->gpu, x) && gi_half_form(x) == GI_HALF_FORM_SMALL) {
-        gi_gemv_batch_half_record(recorder, label, part, x, product->y, params);
+        gi_gemv_batch_half_record(recorder, label, part, x, NULL, product->y, params);
         return true;
     }
     return false;

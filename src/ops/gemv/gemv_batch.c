@@ -1,9 +1,11 @@
 #include "ops/gemv/gemv_batch.h"
 
 #include "base/round.h"
+#include "ops/gemm/batch.h"
 #include "ops/gemm/batch_form.h"
 #include "ops/gemm/half_rows.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool is_power(uint32_t n)
@@ -54,15 +56,16 @@ bool gi_gemv_batch_suits(const struct gi_gpu *gpu, uint32_t max_tokens)
     return *asked ? strncmp(asked, "few", 3) == 0 : max_tokens <= gi_batch_small_tokens(gpu);
 }
 
-// Records a program whose groups have n_row rows and n_token tokens.
+// Records a program whose groups have n_row rows and n_token tokens. vectors may be NULL.
 static void record(struct gi_recorder *recorder, const char *label,
                    const struct gi_program_key *key, const struct gi_weight_part *part,
-                   const struct gi_rows *x, const struct gi_rows *y,
+                   const struct gi_rows *x, const struct gi_range *vectors, const struct gi_rows *y,
                    const struct gi_gemm_params *params, uint32_t n_row, uint32_t n_token)
 {
     struct gi_dispatch dispatch = {
         .label = label,
-        .bindings = {y->range, x->range, part->quads, part->aux},
+        .bindings = {y->range, x->range, part->quads, part->aux,
+                     vectors ? *vectors : (struct gi_range){0}},
         GI_PARAMS_OF(*params),
         .grid = {.size = {1, gi_divide_up(part->n_rows, n_row), 1},
                  .rule = GI_GRID_TOKENS,
@@ -87,30 +90,67 @@ void gi_gemv_batch_record(struct gi_recorder *recorder, const char *label,
         id, part->quant->type, {"ADD", is_added}, {"HAS_BIAS", part->bias != GI_NO_OFFSET},
         {"WG_SIZE", shape.wg_size}, {"PAIRS", shape.pairs}, {"LANE_PAIRS", shape.lane_pairs},
         {"TOKENS", shape.tokens});
-    record(recorder, label, &key, part, x, y, params, 16 * shape.pairs, shape.tokens);
+    record(recorder, label, &key, part, x, NULL, y, params, 16 * shape.pairs, shape.tokens);
+}
+
+// Returns the steps of 64 columns of x that a group of the kernel in f16 has at a time.
+static uint32_t count_steps(const struct gi_gpu *gpu)
+{
+    enum { ROOM = 48 << 10 };
+    return gi_gpu_limits(gpu)->max_shared_size >= ROOM ? 32 : 16;
 }
 
 // A group takes as many sets of rows as leave about one wave of groups, since it reads x once for
-// all of them; it has two clusters where those make most of a wave. It takes 32 steps of k at a
-// time if they fit into shared memory. Lists of joint steps are sized for all their rows, those of
-// prompts for 8.
+// all of them; it has two clusters where those make most of a wave. Lists of joint steps are sized
+// for all their rows, those of prompts for 8.
 void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_weight_part *part, const struct gi_rows *x,
-                               const struct gi_rows *y, const struct gi_gemm_params *params)
+                               const struct gi_row_norm *norm, const struct gi_rows *y,
+                               const struct gi_gemm_params *params)
 {
-    enum { TOKENS = 8, SET_ROWS = 16, LEAST_ROWS = 24, ROOM = 48 << 10 };
+    enum { TOKENS = 8, SET_ROWS = 16, LEAST_ROWS = 24 };
     const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
     const uint64_t n_wave = gi_gpu_class(recorder->gpu)->wave_groups, n_row = part->n_rows;
     const uint32_t room = gi_rows_room(x);
     const uint64_t n_token_group = gi_divide_up(room, TOKENS);
     const bool is_wide = n_row * n_token_group >= LEAST_ROWS * n_wave &&
                          limits->max_invocations >= 512 && limits->max_group_size[0] >= 512;
-    const uint32_t n_cluster = is_wide ? 2 : 1, n_step = limits->max_shared_size >= ROOM ? 32 : 16;
+    const uint32_t n_cluster = is_wide ? 2 : 1, n_step = count_steps(recorder->gpu);
     const uint64_t n_used = room < GI_SMALL_BATCH ? n_token_group : 1;
     struct gi_gemm_params own = *params;
     own.n_set = (uint32_t)gi_divide_up(n_row * n_used, SET_ROWS * n_cluster * n_wave);
+    own.x_form = norm ? 2 : x->is_half ? 0 : 1;
+    own.gamma = norm ? norm->gamma : 0;
+    own.eps = norm ? norm->eps : 0;
+    const struct gi_range *vectors = norm ? &norm->vectors->range : &x->range; // never none
     const struct gi_program_key key = GI_WEIGHT_KEY(
         GI_PROGRAM_GEMV_BATCH_HALF, part->quant->type, {"HAS_BIAS", part->bias != GI_NO_OFFSET},
         {"STEPS", n_step}, {"WG_SIZE", 8 * n_step * n_cluster});
-    record(recorder, label, &key, part, x, y, &own, SET_ROWS * n_cluster * own.n_set, TOKENS);
+    record(recorder, label, &key, part, x, vectors, y, &own, SET_ROWS * n_cluster * own.n_set,
+           TOKENS);
+}
+
+bool gi_gemm_converts(const struct gi_recorder *recorder, const struct gi_weight *weight,
+                      const struct gi_rows *x, bool is_normed)
+{
+    const struct gi_gpu *gpu = recorder->gpu;
+    return recorder->is_half && !x->is_half && gi_rows_room(x) < GI_SMALL_BATCH &&
+           gi_gemm_takes_half(gpu) && gi_batch_form(gpu) == GI_BATCH_FORM_SPLIT &&
+           gi_program_available(gpu, GI_PROGRAM_GEMV_BATCH_HALF) &&
+           weight->n_cols % GI_QUANT_BLOCK == 0 &&
+           (!is_normed || weight->n_cols <= count_steps(gpu) * GI_HALF_COLUMNS);
+}
+
+void gi_op_gemm_converted(struct gi_recorder *recorder, const char *label,
+                          const struct gi_weight *weight, const struct gi_rows *x,
+                          const struct gi_row_norm *norm, bool is_added, float scale,
+                          const struct gi_rows *y)
+{
+    const struct gi_weight_part *part = weight->parts, *end = part + weight->n_parts;
+    assert(gi_gemm_converts(recorder, weight, x, norm != NULL) && y->stride >= weight->n_rows);
+    for (; part < end; part++) {
+        struct gi_gemm_params params = gi_gemm_part_params(weight, part, is_added, scale, y);
+        params.x_stride = x->stride;
+        gi_gemv_batch_half_record(recorder, label, part, x, norm, y, &params);
+    }
 }

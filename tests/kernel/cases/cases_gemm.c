@@ -7,7 +7,14 @@
 #include "tests/kernel/fixture/kernel_axes.h"
 #include "tests/kernel/fixture/kernel_rows.h"
 
-enum input { INPUT_F32, INPUT_TILES, INPUT_SMALL_TILES, INPUT_PACKED };
+enum input {
+    INPUT_F32,
+    INPUT_TILES,
+    INPUT_SMALL_TILES,
+    INPUT_PACKED,
+    INPUT_CONVERTED, // by the product, in f16
+    INPUT_NORMED,    // the same, of the norm of x
+};
 
 static const struct form {
     const char *name, *batch, *gemm; // of GLINFER_BATCH, of GLINFER_GEMM
@@ -35,6 +42,8 @@ static const struct form {
     {"two rows", "split", "2x8", INPUT_F32, 8},
     {"four rows", "split", "4x6", INPUT_F32, 8},
     {"many tokens", "split", "4x8", INPUT_F32, 8},
+    {"converted", "split", NULL, INPUT_CONVERTED, 0},
+    {"normed", "split", NULL, INPUT_NORMED, 0},
 };
 
 static const char *form_name(uint32_t form)
@@ -53,10 +62,11 @@ static const float sizes[] = {1, 1e-4f, 3e6f, 1e-30f, 1e30f};
 // Returns true if the device has the programs of an input, and the input's form that many tokens.
 static bool is_available(const struct kt_run *run, enum input input, uint32_t n_tokens)
 {
+    const enum gi_program_id id =
+        input == INPUT_TILES ? GI_PROGRAM_GEMM_HALF : GI_PROGRAM_GEMV_BATCH_HALF;
     return input == INPUT_F32 || input == INPUT_PACKED ||
-           (gi_program_available(run->gpu, GI_PROGRAM_GEMM_HALF) &&
-            (input == INPUT_TILES || (n_tokens <= GI_SMALL_BATCH &&
-                                      gi_program_available(run->gpu, GI_PROGRAM_GEMV_BATCH_HALF))));
+           (gi_program_available(run->gpu, id) &&
+            (input == INPUT_TILES || n_tokens <= GI_SMALL_BATCH));
 }
 
 // Records the conversion of rows in f32 to the form that the product reads.
@@ -103,6 +113,24 @@ static void record_form(struct kt_run *run, const struct form *form, uint32_t n_
     }
 }
 
+// Records the product of rows x in f32 that converts them. Leaves out what it does not take.
+static void record_converted(struct kt_run *run, const struct form *form,
+                             const struct gi_weight *weight, const struct gi_rows *x, bool is_added,
+                             float scale, const struct gi_rows *y)
+{
+    const struct gi_vectors vectors = kt_random_vectors(run, 4 + weight->n_cols);
+    const struct gi_row_norm norm = {&vectors, 4, 1e-5f};
+    const bool is_normed = form->input == INPUT_NORMED;
+    kt_set(run, "GLINFER_BATCH", form->batch);
+    kt_set(run, "GLINFER_GEMM", form->gemm);
+    run->recorder.is_half = true;
+    run->is_left_out = !gi_gemm_converts(&run->recorder, weight, x, is_normed);
+    if (!run->has_failed && !run->is_left_out) {
+        gi_op_gemm_converted(&run->recorder, "gemm", weight, x, is_normed ? &norm : NULL, is_added,
+                             scale, y);
+    }
+}
+
 // Axes: type, form, tokens, rows, columns, what the product has, size of x.
 static uint64_t record_product(struct kt_run *run, const uint32_t *v)
 {
@@ -122,10 +150,15 @@ static uint64_t record_product(struct kt_run *run, const uint32_t *v)
                  .max_part_rows = extra == PARTS || extra == ALL ? n_rows / 32 * 16 + 16 : 0,
                  .has_bias = extra == BIAS || extra == ALL});
     const uint32_t n_cols = weight.n_cols;
-    const uint32_t x_stride = form->input == INPUT_F32 ? kt_pad32(n_cols) + 32 : n_cols;
+    const bool is_own = form->input == INPUT_CONVERTED || form->input == INPUT_NORMED;
+    const uint32_t x_stride = form->input == INPUT_F32 || is_own ? kt_pad32(n_cols) + 32 : n_cols;
     const uint32_t n_room = gi_max_u32(n_tokens, form->least_room);
     const struct gi_rows x = kt_random_rows(run, "x", n_room, x_stride, sizes[v[6]]);
     const struct gi_rows y = kt_random_rows(run, "y", n_room, kt_pad32(n_rows) + 32, 1);
+    if (is_own) {
+        record_converted(run, form, &weight, &x, is_added, 0.75f, &y);
+        return kt_weight_bytes(&weight);
+    }
     record_form(run, form, n_tokens, &weight, x, is_added, 0.75f, &y);
     return kt_weight_bytes(&weight);
 }
@@ -148,14 +181,15 @@ static uint64_t record_gemm_overlap(struct kt_run *run, const uint32_t *v)
     return kt_weight_bytes(&weight);
 }
 
-#define record_gemm            record_product
-#define record_gemm_quant      record_product
-#define record_gemm_unscaled   record_product
-#define record_gemv_batch      record_product
-#define record_gemm_half       record_product
-#define record_gemm_half_quant record_product
-#define record_gemm_half_small record_product
-#define record_packed          record_product
+#define record_gemm                record_product
+#define record_gemm_quant          record_product
+#define record_gemm_unscaled       record_product
+#define record_gemv_batch          record_product
+#define record_gemm_half           record_product
+#define record_gemm_half_quant     record_product
+#define record_gemm_half_small     record_product
+#define record_gemm_half_converted record_product
+#define record_packed              record_product
 
 static const struct kt_axis gemm_axes[] = {KT_TYPES(GI_GGML_TYPE_F32, GI_GGML_TYPE_F16,
                                                     GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1,
@@ -221,6 +255,16 @@ static const struct kt_axis small_axes[] = {HALF_TYPES,
                                             KT_NAMED("with", N_EXTRA, extras),
                                             KT_NAMED("size", 3, size_names)};
 KT_DESCRIBE(gemm_half_small, small_axes);
+
+// Two turns of steps for 2,080 columns, which are not normed.
+static const struct kt_axis converted_axes[] = {HALF_TYPES,
+                                                KT_CHOICES("form", form_name, 21, 22),
+                                                KT_NUMBERS("tokens", 1, 3, 5, 8, 11, 16),
+                                                KT_NUMBERS("rows", 48, 2064, 4112),
+                                                KT_NUMBERS("columns", 32, 160, 1024, 2080),
+                                                KT_NAMED("with", N_EXTRA, extras),
+                                                KT_NAMED("size", 3, size_names)};
+KT_DESCRIBE(gemm_half_converted, converted_axes);
 
 static const struct kt_axis packed_axes[] = {
     KT_TYPES(GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_1, GI_GGML_TYPE_Q4_K),
