@@ -168,20 +168,23 @@ static bool are_turns_faster(const struct gi_joint_run *joint)
     return turns_ns <= (known_ns ? known_ns : joint_ns);
 }
 
-// In f32 all steps are joint ones, so that no bit depends on other answers. In f16, where results
-// may differ anyway, a single answer uses its own faster steps, and so do several whose turns are
-// faster than joint steps. After is_refused, only the joint chains already submitted are finished.
+// Returns true if the next chain of an answer is to be a joint one. In f32 all are, so that no bit
+// depends on other answers. In f16, where results may differ anyway, a single answer uses its own
+// faster steps, and so do several whose turns are faster than joint steps.
+static bool is_joint_next(const struct gi_answer *answer)
+{
+    const struct gi_joint_run *joint = joint_of(answer);
+    return !joint->group->joint.is_refused && (!answer->session->tables.recorder.is_half ||
+                                               (has_company(answer) && !are_turns_faster(joint)));
+}
+
+// An answer also finishes the joint chains that are already submitted.
 bool gi_joint_run_suits(const struct gi_answer *answer)
 {
     const struct gi_joint_run *joint = joint_of(answer);
-    if (!joint || !is_decoding(answer) || answer->logits_ns) { // its own step is partly submitted
-        return false;
-    }
-    if (has_untaken(answer) || (find_members(joint) & bit_of(answer))) {
-        return true;
-    }
-    return !joint->group->joint.is_refused && (!answer->session->tables.recorder.is_half ||
-                                               (has_company(answer) && !are_turns_faster(joint)));
+    return joint && is_decoding(answer) && !answer->logits_ns && // its own step is partly submitted
+           (has_untaken(answer) || (find_members(joint) & bit_of(answer)) != 0 ||
+            is_joint_next(answer));
 }
 
 // Returns true if an answer has undelivered tokens or an unread chain.
@@ -197,7 +200,8 @@ static bool is_ready(const struct gi_answer *answer)
            !answer->open.executor && !answer->has_failed &&
            answer->n_submitted < answer->max_steps && answer->state == GI_ANSWER_DECODES &&
            gi_clock_ns() >= answer->clock.rest_until &&
-           !(gi_answer_needs_tokens(answer) && is_behind(answer)) && gi_joint_run_suits(answer);
+           !(gi_answer_needs_tokens(answer) && is_behind(answer)) && gi_joint_run_suits(answer) &&
+           is_joint_next(answer);
 }
 
 // Returns the bit set of slots for a chain that begins now; 0: wait for an answer or the GPU.
@@ -369,6 +373,7 @@ static bool fail_all(struct gi_joint_run *joint, const struct gi_answer *answer)
 void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t begin_ns,
                           uint64_t now, uint32_t n_steps)
 {
+    enum { LATE_CHAINS = 4 }; // the least of their times is close to that of the GPU
     uint64_t *known = &times->step_ns[is_lone];
     const uint64_t begin =
         times->is_end_seen && times->last_ns > begin_ns ? times->last_ns : begin_ns;
@@ -376,14 +381,17 @@ void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t b
     times->is_end_seen = (now - times->polled_ns) * 4 < ns;
     if (times->is_end_seen || *known == 0 || step_ns < *known) {
         *known = step_ns;
-        times->shared_ns = is_lone ? times->shared_ns : times->is_end_seen ? now : 0;
+    }
+    times->n_late += !is_lone && !times->is_end_seen;
+    if (!is_lone && (times->is_end_seen || times->n_late >= LATE_CHAINS)) {
+        times->shared_ns = now;
     }
     times->last_ns = now;
 }
 
 uint64_t gi_joint_times_shared(const struct gi_joint_times *times, uint64_t now)
 {
-    const uint64_t kept_ns = 1000000000;
+    const uint64_t kept_ns = 4000000000;
     return times->shared_ns > 0 && now - times->shared_ns < kept_ns ? times->step_ns[0] : 0;
 }
 

@@ -36,6 +36,7 @@ struct gi_joint_times {
     uint64_t shared_ns;  // clock time when the one with several rows was measured; 0: at most that
     uint64_t polled_ns;  // clock time when the GPU was last seen busy
     uint64_t last_ns;    // clock time when the GPU was last seen idle
+    uint32_t n_late;     // times of chains with several rows whose end was seen late
     bool is_end_seen;
 };
 
@@ -51,6 +52,6 @@ void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t b
                           uint64_t now, uint32_t n_steps);
 
 // Returns the time of a step with several rows; 0: unknown, or unfit to decide against joint steps,
-// since its end was seen late or it was measured over a second ago, when the GPU may have been
-// slow.
+// since few ends were seen in time or it was measured over four seconds ago, when the GPU may have
+// been slow.
 uint64_t gi_joint_times_shared(const struct gi_joint_times *times, uint64_t now);

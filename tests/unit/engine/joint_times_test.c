@@ -39,7 +39,7 @@ static void learn_seen(struct gi_joint_times *times, bool is_lone, uint64_t begi
     gi_joint_times_learn(times, is_lone, begin_ns, begin_ns + ns, 10);
 }
 
-// A first chain on a GPU whose clocks are low keeps answers from joint steps for a second only.
+// A first chain on a GPU whose clocks are low keeps answers from joint steps for some seconds only.
 TEST(a_time_with_several_rows_is_measured_again)
 {
     const uint64_t second = 1000000000;
@@ -61,6 +61,12 @@ TEST(a_time_whose_end_was_not_seen_decides_nothing)
     assert_int_equal(gi_joint_times_shared(&times, 9001), 0);
     learn_seen(&times, false, 10000, 7000);
     assert_int_equal(gi_joint_times_shared(&times, 17001), 700);
+    for (uint64_t i = 0; i < 3; i++) { // the least of several is close to it
+        gi_joint_times_learn(&times, false, 20000, 26000 - 100 * i, 10);
+    }
+    assert_int_equal(gi_joint_times_shared(&times, 27000), 580);
+    gi_joint_times_learn(&times, false, 20000, 9000000000, 10); // later, and no less
+    assert_int_equal(gi_joint_times_shared(&times, 9000000001), 580);
 }
 
 RUN_TESTS(NULL, NULL)
