@@ -17,10 +17,11 @@ GI_PARAMS(gemm,
     uint y_begin, bias;
     float scale;
     uint is_added; // gemm_half, gemv_batch_half: 1: y += the product, 0: y = it; one program for both
-    uint n_set; // up to eps gemv_batch_half: pairs of tiles of rows of a cluster, one after the other
-    uint x_form; // 0: tiles, 1: rows in f32, 2: these to be normed
-    uint gamma;
-    float eps;
+    // n_set to eps of gemv_batch_half alone
+    uint n_set; // pairs of tiles of rows of a cluster, one after the other
+    uint x_form; // 0: tiles, 1: rows in f32, 2: rows in f32 that the kernel norms
+    uint gamma; // of the norm, in floats of the vectors
+    float eps; // of the norm
     uint x_begin, tiles; // from here on with EXPERTS: in vec4, in uvec4 of gemm_half
     uint first_expert, n_expert, n_used;
 )

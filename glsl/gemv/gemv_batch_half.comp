@@ -11,8 +11,8 @@
 // two tokens, then in shared memory, which takes 1,056 bytes a step and 544 a subgroup.
 //
 // Each group converts rows in f32 to tiles while it stages them: the scale of a tile's row takes up what
-// 1 / rms would change, so that the result is multiplied by that instead. One program does all this, since
-// the text of another would have to be fetched.
+// 1 / rms would change, so that the result is multiplied by that instead. One program does all this, so
+// that it stays in the instruction cache from one product to the next.
 #include "lib/common.glsl"
 #ifndef STEPS
 #error "WG_SIZE: 8 STEPS or twice as much; STEPS at a time, 16 or 32"
@@ -24,6 +24,8 @@
 #include "gemm/half_rows.glsl"
 #undef HALF
 #include "lib/half_pair.glsl"
+#define SUBGROUP 32
+#include "lib/lanes.glsl"
 #define HALF_WORDS 1
 #define ADD 0
 #include "gemm/product.glsl"
@@ -123,21 +125,6 @@ void stage(uint index, uint first_token, uint first, uint n_step, bool has_high)
     }
 }
 
-vec4 sum_of_subgroup(vec4 value)
-{
-    for (uint n = 1u; n < 32u; n *= 2u) {
-        value += subgroupShuffleXor(value, n);
-    }
-    return value;
-}
-
-vec4 largest_of_eight(vec4 value)
-{
-    value = max(value, subgroupShuffleXor(value, 1u));
-    value = max(value, subgroupShuffleXor(value, 2u));
-    return max(value, subgroupShuffleXor(value, 4u));
-}
-
 // DO(token, its component)
 #define EACH_OF_FOUR(DO) DO(0u, x) DO(1u, y) DO(2u, z) DO(3u, w)
 #define LOAD_TOKEN(i, c)                                                                           \
@@ -159,12 +146,12 @@ vec4 largest_of_eight(vec4 value)
     }
 
 // Stages rows in f32 of steps first, first + 1, ... as tiles, and adds up their squares if has_squares.
-// An invocation has a word of four tokens, and a subgroup the same tokens. All loads are in flight
-// together: none may depend on a condition.
-void convert(uint index, uint first_token, uint first, bool is_normed, bool has_squares)
+// Each invocation converts a word of four tokens, which are the same in all of a subgroup. All loads are
+// in flight together: none may depend on a condition.
+void convert(uint index, uint first_token, uint first, bool has_high, bool is_normed, bool has_squares)
 {
     uint n_word = min(CLUSTER, 4u * params.n_block - 8u * first), n_padded = (n_word + 31u) & ~31u;
-    uint n = (state.n_tokens - first_token > 4u ? 2u : 1u) * n_padded;
+    uint n = (has_high ? 2u : 1u) * n_padded;
     for (uint begin = 0u; begin < n; begin += uint(WG_SIZE)) {
         uint i = begin + index, four = i >= n_padded ? 1u : 0u, word = i - four * n_padded;
         uint token = first_token + 4u * four, tile = word / 8u * HALF_TILE;
@@ -178,14 +165,14 @@ void convert(uint index, uint first_token, uint first, bool is_normed, bool has_
         factor_a = is_normed ? there * factor_a : vec4(there);
         factor_b = is_normed ? there * factor_b : vec4(there);
         EACH_OF_FOUR(MEASURE_TOKEN)
-        largest = largest_of_eight(largest);
+        largest = max_lanes(largest, 1, 8);
         uvec4 exponent, scale;
         EACH_OF_FOUR(STAGE_TOKEN)
         if (is_staged && word % 8u == 0u) {
             x_steps[tile + HALF_SCALES + four] = scale;
         }
         if (has_squares) {
-            sum = sum_of_subgroup(there * sum);
+            sum = sum_lanes(there * sum, 1, 32);
             if (is_staged && index % 32u == 0u) {
                 uint at = index / 32u * TOKENS + 4u * four;
                 squares[at] += sum.x;
@@ -223,7 +210,7 @@ float norm_factor(uint token)
     return inversesqrt(sum / float(32u * params.n_block) + params.eps);
 }
 
-// factor is that of the token at / TILE_ROWS.
+// factor: norm_factor of token at / TILE_ROWS, or 1.
 void write_results(uint cluster, uint at, uint first_token, uint first_row, float factor)
 {
     uint token = first_token + at / TILE_ROWS, row = first_row + at % TILE_ROWS;
@@ -264,7 +251,7 @@ void main()
             if (params.x_form == 0u) {
                 stage(index, first_token, turn * uint(STEPS), n_step, has_high);
             } else {
-                convert(index, first_token, turn * uint(STEPS), is_normed, is_normed && i < n_turn);
+                convert(index, first_token, turn * uint(STEPS), has_high, is_normed, is_normed && i < n_turn);
             }
         }
         group_barrier();

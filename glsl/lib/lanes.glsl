@@ -36,4 +36,10 @@ float max_lanes(float x, int from, int to)
     LANES_STEPS(MAX_STEP)
     return x;
 }
+
+vec4 max_lanes(vec4 x, int from, int to)
+{
+    LANES_STEPS(MAX_STEP)
+    return x;
+}
 #endif

@@ -24,7 +24,10 @@ layout(std430, binding = 0) restrict buffer Logits { uint logits[]; };
 #include "lib/soft_cap.glsl"
 #endif
 
-#define AT_ONCE 8 // loads in flight together: none passes a store
+#define AT_ONCE 8 // loads in flight together: the compiler moves no load before an earlier store
+#if N_LOGITS % AT_ONCE
+#error "N_LOGITS: a multiple of AT_ONCE"
+#endif
 
 const uint infinity_bits = 0x7F800000u;
 

@@ -66,6 +66,7 @@ void gi_graph_norm_product(struct gi_graph *graph, const char *norm_label, const
         has_norm && gi_norm_shift(&graph->norm_layout, layer, norm) != UINT32_MAX;
     if (!is_layernorm && !weight->adapter &&
         gi_gemm_converts(&graph->recorder, weight, &graph->x, has_norm)) {
+        assert(weight->n_cols == graph->hparams->n_embd); // the mean is over all columns
         const struct gi_row_norm rule = {&graph->vectors,
                                          has_norm ? norm_offset(graph, layer, norm) : 0,
                                          graph->hparams->norm_eps};

@@ -2,6 +2,7 @@
 // self-test of joint steps finds it, another takes its place or the answers take turns, and their
 // tokens are the right ones; and in f16 (GLINFER_HALF=yes). Exit status 77 where there is no
 // device.
+#include "engine/answer/joint_run.h"
 #include "engine/api/call.h"
 #include "tests/data/test_data.h"
 #include "tests/kernel/fixture/joint_group.h"
@@ -128,6 +129,42 @@ TEST(logits_in_f16_are_the_same_where_another_joins)
         }
     }
     close_group(&group);
+}
+
+// With two chains in flight, as on a GPU, an answer that others have left ends its joint chains.
+TEST(steps_in_f16_are_not_joint_where_others_have_left)
+{
+    static const struct job jobs[N_SLOTS] = {{.n_prompt = N_PROMPT, .n_predict = 60},
+                                             {.n_prompt = N_PROMPT, .n_predict = 20}};
+    struct outcome outcomes[N_SLOTS] = {0};
+    const struct glinfer_session_params params =
+        PARAMS(session, .n_ctx = N_CTX, .chain_length = 2, .precision = GLINFER_PRECISION_F16);
+    struct group group = open_group_with(*state, &params);
+    struct glinfer_session *session = group.sessions[0];
+    if (!session->tables.recorder.is_half) {
+        close_group(&group);
+        skip();
+    }
+    struct gi_platform_info *platform =
+        (struct gi_platform_info *)gi_gpu_platform(gi_session_gpu(session)); // for this test
+    const bool is_software = platform->is_software;
+    platform->is_software = false;
+    begin(&group, &jobs[0], 0);
+    begin(&group, &jobs[1], 1);
+    uint32_t n_joint = 0, n_left = 0;
+    while (!outcomes[0].is_over) {
+        const bool is_alone = outcomes[1].is_over;
+        step(&group, 0, jobs, outcomes);
+        const bool is_joint = session->answer && gi_joint_run_suits(session->answer);
+        n_joint += is_joint && !is_alone;
+        n_left += is_joint && is_alone;
+    }
+    platform->is_software = is_software;
+    close_group(&group);
+    assert_true(n_joint > 0);
+    if (n_left > 12) { // the tokens of two chains and what was not delivered
+        fail_msg("%u steps are joint", n_left);
+    }
 }
 
 RUN_TESTS(open_tiny_model, close_tiny_model)

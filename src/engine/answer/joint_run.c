@@ -178,7 +178,7 @@ static bool is_joint_next(const struct gi_answer *answer)
                                                (has_company(answer) && !are_turns_faster(joint)));
 }
 
-// An answer also finishes the joint chains that are already submitted.
+// Returns true also while the answer has joint chains in flight or untaken, which it finishes.
 bool gi_joint_run_suits(const struct gi_answer *answer)
 {
     const struct gi_joint_run *joint = joint_of(answer);
@@ -200,7 +200,7 @@ static bool is_ready(const struct gi_answer *answer)
            !answer->open.executor && !answer->has_failed &&
            answer->n_submitted < answer->max_steps && answer->state == GI_ANSWER_DECODES &&
            gi_clock_ns() >= answer->clock.rest_until &&
-           !(gi_answer_needs_tokens(answer) && is_behind(answer)) && gi_joint_run_suits(answer) &&
+           !(gi_answer_needs_tokens(answer) && is_behind(answer)) && !answer->logits_ns &&
            is_joint_next(answer);
 }
 
@@ -374,17 +374,19 @@ void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t b
                           uint64_t now, uint32_t n_steps)
 {
     enum { LATE_CHAINS = 4 }; // the least of their times is close to that of the GPU
+    const bool is_open = !is_lone && gi_joint_times_shared(times, now) == 0;
     uint64_t *known = &times->step_ns[is_lone];
     const uint64_t begin =
         times->is_end_seen && times->last_ns > begin_ns ? times->last_ns : begin_ns;
     const uint64_t ns = now > begin ? now - begin : 1, step_ns = ns / n_steps;
     times->is_end_seen = (now - times->polled_ns) * 4 < ns;
-    if (times->is_end_seen || *known == 0 || step_ns < *known) {
+    if (times->is_end_seen || *known == 0 || step_ns < *known || (is_open && times->n_late == 0)) {
         *known = step_ns;
     }
-    times->n_late += !is_lone && !times->is_end_seen;
-    if (!is_lone && (times->is_end_seen || times->n_late >= LATE_CHAINS)) {
+    times->n_late += is_open;
+    if (!is_lone && (times->is_end_seen || times->n_late == LATE_CHAINS)) {
         times->shared_ns = now;
+        times->n_late = 0;
     }
     times->last_ns = now;
 }

@@ -43,8 +43,8 @@ struct gi_dispatch_table {
     bool has_uniform; // of a dispatch
     struct gi_dispatch_access accesses[GI_MAX_ACCESSES];
     uint32_t n_accesses;
-    // Since the last barrier, bit `slot` of dispatches that ran, and of those that wrote
-    // step_state; bit 0: of all slots, or of a list that is not joint.
+    // Bit sets of the slots whose dispatches ran, and wrote step_state, since the last barrier; bit
+    // 0 is all slots, or those of a list that is not joint.
     uint32_t ran, wrote;
     uint64_t weight_bytes;
     struct glinfer_error failure; // the first of recording

@@ -111,14 +111,15 @@ static bool is_overlap(const struct gi_range *a, const struct gi_range *b)
            b->offset < a->offset + a->size;
 }
 
-// Returns true if some of a set of dispatches has the step_state of this one: slots have their own.
+// Returns true if a slot of a set shares the step_state of the dispatch; slot 0 is all of them.
 static bool is_state_shared(const struct gi_dispatch *dispatch, uint32_t set)
 {
     return dispatch->slot == 0 ? set != 0 : (set & (1u | 1u << dispatch->slot)) != 0;
 }
 
 // Returns true if the dispatch reads what was written, or writes what was read or written, since
-// the last barrier. All read step_state, so what writes it comes after all.
+// the last barrier. Every dispatch reads the step_state of its slot, so one that writes it waits
+// for those of the same slot.
 static bool is_dependent(const struct gi_dispatch_table *table, const struct gi_dispatch *dispatch)
 {
     if (dispatch->writes_state && is_state_shared(dispatch, table->ran)) {

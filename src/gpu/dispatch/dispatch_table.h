@@ -3,7 +3,7 @@
 // that must follow, which is worked out from what each dispatch reads and writes. Replaying is a
 // few GL calls an entry: no decision but the grid's, no allocation, no look-up.
 //
-// Bindings of every kernel: SSBO 0..3 as recorded (or a buffer texture of that unit), UBO 0 its
+// Bindings of every kernel: SSBO 0..4 as recorded (or a buffer texture of that unit), UBO 0 its
 // Params, UBO 1 the step_state, UBO 2 as recorded.
 #pragma once
 

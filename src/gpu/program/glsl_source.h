@@ -22,7 +22,7 @@ enum gi_capability {
     GI_CAPABILITY_HALF = 128,           // limits.has_fast_half
     GI_CAPABILITY_WG256_32K = 257,      // work groups of 256 that share 32 KiB
     GI_CAPABILITY_HALF_32K = 385,       // HALF and WG256_32K
-    GI_CAPABILITY_FIVE_BLOCKS = 512,    // storage blocks
+    GI_CAPABILITY_FIVE_BLOCKS = 512,    // limits.max_storage_blocks 5
     GI_CAPABILITY_HALF_SUBGROUPS = 905, // HALF_32K, SUBGROUPS and FIVE_BLOCKS
 };
 

@@ -36,14 +36,15 @@ struct gi_row_norm {
     float eps;
 };
 
-// Like gi_op_gemm in f16 for rows of x in f32, of which the product reads norm(x), or x if norm is
-// NULL. gi_gemm_converts must hold.
+// Records the product of gi_op_gemm in f16 for x in f32: of norm(x), or of x if norm is NULL.
+// gi_gemm_converts must hold.
 void gi_op_gemm_converted(struct gi_recorder *recorder, const char *label,
                           const struct gi_weight *weight, const struct gi_rows *x,
                           const struct gi_row_norm *norm, bool is_added, float scale,
                           const struct gi_rows *y);
 // Returns true if the recorder allows f16, x has room for a few rows in f32 alone, and the device
-// has a kernel for few rows in f16 that converts them; for rows to be normed, if it does so once.
+// has a kernel for few rows in f16 that converts them; for rows to be normed, if it holds all
+// columns.
 bool gi_gemm_converts(const struct gi_recorder *recorder, const struct gi_weight *weight,
                       const struct gi_rows *x, bool is_normed);
 

@@ -122,7 +122,8 @@ void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
     own.x_form = norm ? 2 : x->is_half ? 0 : 1;
     own.gamma = norm ? norm->gamma : 0;
     own.eps = norm ? norm->eps : 0;
-    const struct gi_range *vectors = norm ? &norm->vectors->range : &x->range; // never none
+    const struct gi_range *vectors =
+        norm ? &norm->vectors->range : &x->range; // the kernel always has binding 4
     const struct gi_program_key key = GI_WEIGHT_KEY(
         GI_PROGRAM_GEMV_BATCH_HALF, part->quant->type, {"HAS_BIAS", part->bias != GI_NO_OFFSET},
         {"STEPS", n_step}, {"WG_SIZE", 8 * n_step * n_cluster});
@@ -148,6 +149,7 @@ void gi_op_gemm_converted(struct gi_recorder *recorder, const char *label,
 {
     const struct gi_weight_part *part = weight->parts, *end = part + weight->n_parts;
     assert(gi_gemm_converts(recorder, weight, x, norm != NULL) && y->stride >= weight->n_rows);
+    assert(x->stride % GI_QUANT_BLOCK == 0 && (!norm || norm->gamma % 4 == 0));
     for (; part < end; part++) {
         struct gi_gemm_params params = gi_gemm_part_params(weight, part, is_added, scale, y);
         params.x_stride = x->stride;

@@ -113,7 +113,8 @@ static void record_form(struct kt_run *run, const struct form *form, uint32_t n_
     }
 }
 
-// Records the product of rows x in f32 that converts them. Leaves out what it does not take.
+// Records the product of rows x in f32 that converts them. Leaves out rows that are too wide for a
+// norm.
 static void record_converted(struct kt_run *run, const struct form *form,
                              const struct gi_weight *weight, const struct gi_rows *x, bool is_added,
                              float scale, const struct gi_rows *y)
@@ -124,8 +125,11 @@ static void record_converted(struct kt_run *run, const struct form *form,
     kt_set(run, "GLINFER_BATCH", form->batch);
     kt_set(run, "GLINFER_GEMM", form->gemm);
     run->recorder.is_half = true;
-    run->is_left_out = !gi_gemm_converts(&run->recorder, weight, x, is_normed);
-    if (!run->has_failed && !run->is_left_out) {
+    const bool is_taken = gi_gemm_converts(&run->recorder, weight, x, is_normed);
+    run->is_left_out = !is_taken && is_normed && weight->n_cols > 1024;
+    if (!is_taken && !run->is_left_out) {
+        kt_fail(run, "rows are not converted");
+    } else if (!run->has_failed && is_taken) {
         gi_op_gemm_converted(&run->recorder, "gemm", weight, x, is_normed ? &norm : NULL, is_added,
                              scale, y);
     }
@@ -261,7 +265,7 @@ static const struct kt_axis converted_axes[] = {HALF_TYPES,
                                                 KT_CHOICES("form", form_name, 21, 22),
                                                 KT_NUMBERS("tokens", 1, 3, 5, 8, 11, 16),
                                                 KT_NUMBERS("rows", 48, 2064, 4112),
-                                                KT_NUMBERS("columns", 32, 160, 1024, 2080),
+                                                KT_NUMBERS("columns", 32, 160, 1024, 2048, 2080),
                                                 KT_NAMED("with", N_EXTRA, extras),
                                                 KT_NAMED("size", 3, size_names)};
 KT_DESCRIBE(gemm_half_converted, converted_axes);
