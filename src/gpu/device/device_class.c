@@ -229,7 +229,7 @@ static const struct gi_gemv_candidates llvmpipe_candidates[] = {
                                    .attention_block = {4, 2, true}, UNSCALED(2X8)
 // clang-format off
 static const struct gi_device_class
-    nvidia = {NVIDIA, .name = "NVIDIA", .max_batch = 1792},
+    nvidia = {NVIDIA, .name = "NVIDIA", .max_batch = 1792, .row_loads = 8},
     tegra = {NVIDIA, .name = "NVIDIA Tegra"}, // shares its memory with the CPU: small batches
     intel = {INTEL, .name = "Intel gen 9", .gemv = counted_gemv, RATES(7000, 9000, 20), .wave_groups = 10, .gemm_tile = GI_GEMM_TILE_THIN},
     intel_gen12 = {INTEL, UNSCALED(4X8), .name = "Intel gen 11 and 12", .gemv = counted_gemv, RATES(10000, 9000, 20), .wave_groups = 24,

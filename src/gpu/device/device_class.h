@@ -133,6 +133,7 @@ struct gi_device_class {
         uint32_t n_groups;    // at most, that look at the logits at once
         uint32_t size;        // of each of these
     } sample;
+    uint32_t row_loads; // of logits of a row that an invocation has in flight; 0: one
 
     // The persistent executor.
     struct {

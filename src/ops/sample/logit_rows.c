@@ -12,8 +12,9 @@
 void gi_op_logit_rows(struct gi_recorder *recorder, const char *label, const struct gi_rows *rows,
                       float scale, float softcap, struct gi_logits *layout)
 {
-    const struct gi_program_key key = GI_KEY(GI_PROGRAM_LOGIT_ROWS, {"WG_SIZE", WG_SIZE},
-                                             {"N_LOGITS", N_LOGITS}, {"SOFTCAP", softcap > 0});
+    struct gi_program_key key = GI_KEY(GI_PROGRAM_LOGIT_ROWS, {"WG_SIZE", WG_SIZE},
+                                       {"N_LOGITS", N_LOGITS}, {"SOFTCAP", softcap > 0});
+    gi_key_option(&key, "AT_ONCE", gi_gpu_class(recorder->gpu)->row_loads);
     const struct gi_logit_rows_params params = {
         .stride = rows->stride,
         .n_vocab = layout->n_vocab,
