@@ -33,11 +33,10 @@ uint64_t gi_joint_run_expected(const struct gi_answer *answer);
 // and go between chains.
 struct gi_joint_times {
     uint64_t step_ns[2]; // with several rows, with one row; 0: unknown
-    uint64_t
-        shared_ns; // clock time when the one with several rows was measured; 0: step_ns is a bound
-    uint64_t polled_ns; // clock time when the GPU was last seen busy
-    uint64_t last_ns;   // clock time when the GPU was last seen idle
-    uint32_t n_late;    // chains with several rows, whose ends were seen late, since it expired
+    uint64_t shared_ns;  // clock time when the one with several rows was measured; 0: not yet
+    uint64_t polled_ns;  // clock time when the GPU was last seen busy
+    uint64_t last_ns;    // clock time when the GPU was last seen idle
+    uint32_t n_late;     // late ends of chains with several rows, while it is unknown
     bool is_end_seen;
 };
 
@@ -48,7 +47,8 @@ static inline bool gi_joint_is_lone(uint32_t set)
 }
 
 // Divides the time of a chain that has just been seen to end among its steps. A time whose end was
-// seen late replaces a longer one, or an expired one, of which the least of four counts.
+// seen late is an upper bound: it replaces longer ones, and where none is known the least of four
+// is taken.
 void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t begin_ns,
                           uint64_t now, uint32_t n_steps);
 

@@ -42,9 +42,9 @@ void gi_op_gemm_converted(struct gi_recorder *recorder, const char *label,
                           const struct gi_weight *weight, const struct gi_rows *x,
                           const struct gi_row_norm *norm, bool is_added, float scale,
                           const struct gi_rows *y);
-// Returns true if the recorder allows f16, x has room for a few rows in f32 alone, and the device
-// has a kernel for few rows in f16 that converts them; for rows to be normed, if it holds all
-// columns.
+// Returns true if the recorder allows f16, x is in f32 with room for fewer than GI_SMALL_BATCH
+// rows, and the device has the kernel for them; with is_normed, if its groups hold all columns at a
+// time.
 bool gi_gemm_converts(const struct gi_recorder *recorder, const struct gi_weight *weight,
                       const struct gi_rows *x, bool is_normed);
 
