@@ -48,8 +48,9 @@ void gi_op_gemm_converted(struct gi_recorder *recorder, const char *label,
 bool gi_gemm_converts(const struct gi_recorder *recorder, const struct gi_weight *weight,
                       const struct gi_rows *x, bool is_normed);
 
-// Returns false if GLINFER_GEMM names a kernel that only products in f32 have.
-bool gi_gemm_takes_half(const struct gi_gpu *gpu);
+// Returns true if products of rows may be in f16: the recorder allows f16, the device's form of a
+// prompt is GI_BATCH_FORM_SPLIT, and GLINFER_GEMM names no kernel that only products in f32 have.
+bool gi_gemm_takes_half(const struct gi_recorder *recorder);
 
 // Rotates q and k of qkv[m] (qkv order, bias added) by the table's row of position n_past + m;
 // writes rows of q in pair order, and k and v into the cache.

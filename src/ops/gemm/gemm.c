@@ -83,11 +83,12 @@ static bool parse_tile(const struct gi_gpu *gpu, const char *text, bool is_half,
     return gi_gemm_tile_parse(text, is_half, tile) && does_tile_suit(gpu, *tile, part, n_tokens);
 }
 
-bool gi_gemm_takes_half(const struct gi_gpu *gpu)
+bool gi_gemm_takes_half(const struct gi_recorder *recorder)
 {
-    const char *asked = gi_gpu_settings(gpu)->gemm;
+    const char *asked = gi_gpu_settings(recorder->gpu)->gemm;
     enum gi_gemm_tile tile;
-    return !*asked || gi_gemm_tile_parse(asked, true, &tile);
+    return recorder->is_half && gi_batch_form(recorder->gpu) == GI_BATCH_FORM_SPLIT &&
+           (!*asked || gi_gemm_tile_parse(asked, true, &tile));
 }
 
 // Returns the best tile: whole groups where they make two waves, three slices where those fill half
@@ -323,9 +324,7 @@ static enum gi_gemm_tile expert_tile(const struct gi_gpu *gpu, uint32_t n, uint3
 
 bool gi_experts_take_half(const struct gi_recorder *recorder, uint32_t n, uint32_t n_expert)
 {
-    return recorder->is_half && n >= HALF_EXPERT_ROWS * n_expert &&
-           gi_gemm_takes_half(recorder->gpu) &&
-           gi_batch_form(recorder->gpu) == GI_BATCH_FORM_SPLIT &&
+    return n >= HALF_EXPERT_ROWS * n_expert && gi_gemm_takes_half(recorder) &&
            is_tile_possible(recorder->gpu, GI_GEMM_TILE_HALF);
 }
 

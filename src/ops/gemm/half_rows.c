@@ -3,7 +3,6 @@
 #include "base/round.h"
 #include "glsl/gemm/gemm_params.h"
 #include "ops/gemm/batch.h"
-#include "ops/gemm/batch_form.h"
 
 #include <assert.h>
 
@@ -55,9 +54,7 @@ static bool has_room(const struct gi_gpu *gpu, const struct gi_rows *rows)
 struct gi_rows gi_half_rows(const struct gi_recorder *recorder, const struct gi_rows *rows)
 {
     struct gi_rows half = *rows;
-    half.is_half = recorder->is_half && gi_gemm_takes_half(recorder->gpu) &&
-                   gi_batch_form(recorder->gpu) == GI_BATCH_FORM_SPLIT &&
-                   has_room(recorder->gpu, rows);
+    half.is_half = gi_gemm_takes_half(recorder) && has_room(recorder->gpu, rows);
     return half;
 }
 

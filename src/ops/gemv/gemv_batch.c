@@ -135,8 +135,7 @@ bool gi_gemm_converts(const struct gi_recorder *recorder, const struct gi_weight
                       const struct gi_rows *x, bool is_normed)
 {
     const struct gi_gpu *gpu = recorder->gpu;
-    return recorder->is_half && !x->is_half && gi_rows_room(x) < GI_SMALL_BATCH &&
-           gi_gemm_takes_half(gpu) && gi_batch_form(gpu) == GI_BATCH_FORM_SPLIT &&
+    return gi_gemm_takes_half(recorder) && !x->is_half && gi_rows_room(x) < GI_SMALL_BATCH &&
            gi_program_available(gpu, GI_PROGRAM_GEMV_BATCH_HALF) &&
            weight->n_cols % GI_QUANT_BLOCK == 0 &&
            (!is_normed || weight->n_cols <= count_steps(gpu) * GI_HALF_COLUMNS);
