@@ -135,9 +135,7 @@ QuantBlock load_weights(uint square, uint step)
 
 uvec4 unpacked_word(QuantBlock w, int k)
 {
-    vec4 a = quant_quad(w, 2 * k), b = quant_quad(w, 2 * k + 1);
-    return uvec4(packHalf2x16(vec2(a.x, b.x)), packHalf2x16(vec2(a.y, b.y)),
-                 packHalf2x16(vec2(a.z, b.z)), packHalf2x16(vec2(a.w, b.w)));
+    return pack_word(quant_quad(w, 2 * k), quant_quad(w, 2 * k + 1));
 }
 
 void store_rows(QuantBlock w, uint slice, uint square)

@@ -45,14 +45,18 @@ uint half_scale(uint exponent)
     return (exponent - 3u) << 23u;
 }
 
+// Returns a word of eight elements, a and b.
+uvec4 pack_word(vec4 a, vec4 b)
+{
+    return uvec4(packHalf2x16(vec2(a.x, b.x)), packHalf2x16(vec2(a.y, b.y)),
+                 packHalf2x16(vec2(a.z, b.z)), packHalf2x16(vec2(a.w, b.w)));
+}
+
 // Returns the word of elements 8 word ..., a and b, of a tile's row.
 uvec4 half_word(vec4 a, vec4 b, uint exponent)
 {
     float factor = uintBitsToFloat((257u - exponent) << 23u);
-    a *= factor;
-    b *= factor;
-    return uvec4(packHalf2x16(vec2(a.x, b.x)), packHalf2x16(vec2(a.y, b.y)),
-                 packHalf2x16(vec2(a.z, b.z)), packHalf2x16(vec2(a.w, b.w)));
+    return pack_word(a * factor, b * factor);
 }
 
 // Returns the place of a word within its tile.

@@ -2,17 +2,17 @@
 // for few tokens. x_form 0: x are rows as gemm/half_rows.glsl lays them out in tiles of 8 tokens; 1: rows
 // in f32; 2: rows in f32 that are to be normed, with x / sqrt(mean(x^2) + eps) * gamma in place of x.
 //
-// A group owns 8 tokens, and each of its clusters of 8 STEPS invocations n_set times two tiles of
-// rows. They share x, since groups that all read the same few lines queue. An invocation owns row r
-// of each tile and every STEPS-th step of 64 columns, a block at a time, and loads the next block
-// before it multiplies. It unpacks eight columns of its rows at a time into pairs of halves, which
-// all tokens share; sums of pairs are converted to f32 after each step, that is after 32 products,
-// times the scale of x. Sums of slices of k are added by shuffles, after which an invocation holds
-// two tokens, then in shared memory, which takes 1,056 bytes a step and 544 a subgroup.
+// A group owns 8 tokens. Each of its clusters of 8 STEPS invocations owns n_set times two tiles of rows.
+// Clusters share x, since groups that all read the same few lines queue. An invocation owns one row in
+// each tile and every STEPS-th step of 64 columns. It takes a block at a time and loads the next block
+// before it multiplies. It unpacks eight columns of its rows into pairs of halves, which all tokens share.
+// Sums of pairs are converted to f32 after each step, that is after 32 products, times the scale of x.
+// Sums of slices of k are added by shuffles, after which an invocation holds two tokens, then in shared
+// memory. That takes 1,056 bytes a step and 544 a subgroup.
 //
-// Each group converts rows in f32 to tiles while it stages them: the scale of a tile's row takes up what
-// 1 / rms would change, so that the result is multiplied by that instead. One program does all this, so
-// that it stays in the instruction cache from one product to the next.
+// Each group converts rows in f32 to tiles while it stages them. It multiplies the result by 1 / rms, not
+// x: each row of a tile has a scale of its own, so x keeps its precision. One program serves all forms of
+// x, so that it stays in the instruction cache from one product to the next.
 #include "lib/common.glsl"
 #ifndef STEPS
 #error "WG_SIZE: 8 STEPS or twice as much; STEPS at a time, 16 or 32"
@@ -34,7 +34,7 @@
 #define CLUSTER uint(8 * STEPS)
 #define SUBGROUPS uint(STEPS / 4) // of a cluster
 #define SET_ROWS (2u * TILE_ROWS)
-#define LOADS ((STEPS * 66 + WG_SIZE - 1) / WG_SIZE) // of tiles by an invocation
+#define LOADS int((uint(STEPS) * HALF_TILE + uint(WG_SIZE) - 1u) / uint(WG_SIZE)) // of an invocation
 #define RESULTS (TOKENS * TILE_ROWS) // pairs of rows of a subgroup
 
 shared vec2 partial[uint(WG_SIZE / 32) * RESULTS]; // (cluster, subgroup, token, row)
@@ -46,9 +46,7 @@ layout(std430, binding = 4) restrict readonly buffer Vectors { vec4 vectors[]; }
 #if !QUANT_HALF_WORD
 uvec4 quant_half_word(QuantBlock w, int k)
 {
-    vec4 a = quant_quad(w, 2 * k), b = quant_quad(w, 2 * k + 1);
-    return uvec4(packHalf2x16(vec2(a.x, b.x)), packHalf2x16(vec2(a.y, b.y)),
-                 packHalf2x16(vec2(a.z, b.z)), packHalf2x16(vec2(a.w, b.w)));
+    return pack_word(quant_quad(w, 2 * k), quant_quad(w, 2 * k + 1));
 }
 #endif
 

@@ -9,9 +9,9 @@
 //   vec2 quant_four_scales(QuantRow row)                of quads 0 and 1
 //   QuantRow quant_row_after(QuantRow row, uint fours)  the row from quad `fours` on, an even number
 //
-// A bit costs V3D, Mali and Adreno about as much as a nibble, so V3D looks up sums of x, and Mali G,
-// with several pairs, multiplies x by numbers of eight bits. The other forms take twice the sum of bit * x, less the sum
-// of x.
+// A bit costs V3D, Mali and Adreno about as much as a nibble. So V3D looks up sums of x, and Mali G with
+// several pairs multiplies x by numbers of eight bits. The other forms compute twice the sum of bit * x,
+// less the sum of x.
 #define N_ROW (2 * PAIRS)
 
 #if DOT == DOT_HALVES
