@@ -61,7 +61,7 @@ void write_results(uint token, uint row, vec4 sum)
 void main()
 {
     uint lane = gl_LocalInvocationID.x;
-    open_product(x[PRODUCT_TILE]);
+    open_product(x_quads[PRODUCT_TILE]);
     uint token_begin = FIRST_TOKEN(4u * TOKEN_QUADS);
     uint row_begin = (gl_WorkGroupID.x + first_group) * ROWS;
     uint x_at = lane / ROW_QUADS, w_at = lane % ROW_QUADS;

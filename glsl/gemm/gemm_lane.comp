@@ -50,14 +50,14 @@ void add_word(QuantBlock w, uint word, uint at, inout float sum[TOKENS])
 {
     vec4 a = quant_quad(w, int(2u * word)), b = quant_quad(w, int(2u * word + 1u));
     for (int t = 0; t < TOKENS; t++) {
-        sum[t] += word_product(a, b, floatBitsToUint(x[at + uint(t * X_STRIDE / 4)]));
+        sum[t] += word_product(a, b, floatBitsToUint(x_quads[at + uint(t * X_STRIDE / 4)]));
     }
 }
 
 // The factor of a token's products.
 float token_scale(uint token)
 {
-    return x[token * uint(X_STRIDE / 4) + params.n_block * BLOCK_WORDS].x;
+    return x_quads[token * uint(X_STRIDE / 4) + params.n_block * BLOCK_WORDS].x;
 }
 #else
 #define BLOCK_WORDS 8u
@@ -66,7 +66,7 @@ void add_word(QuantBlock w, uint word, uint at, inout float sum[TOKENS])
 {
     vec4 quad = quant_quad(w, int(word));
     for (int t = 0; t < TOKENS; t++) {
-        sum[t] += dot(quad, x[at + uint(t * X_STRIDE / 4)]);
+        sum[t] += dot(quad, x_quads[at + uint(t * X_STRIDE / 4)]);
     }
 }
 
@@ -85,7 +85,7 @@ void add_block(QuantBlock w, uint at, inout float sum[TOKENS])
 void main()
 {
     uint row = (gl_WorkGroupID.x + first_group) * 64u + gl_LocalInvocationID.x;
-    open_product(x[PRODUCT_TILE]);
+    open_product(x_quads[PRODUCT_TILE]);
     uint own_token = FIRST_TOKEN(uint(TOKENS));
     // The last group reads the last TOKENS tokens, and writes those that no other has.
     uint token = min(own_token, max(N_X_ROW, uint(TOKENS)) - uint(TOKENS));

@@ -25,7 +25,7 @@ vec4 x_at(uint i)
 #else
 vec4 x_at(uint i)
 {
-    return x[i];
+    return x_quads[i];
 }
 #endif
 

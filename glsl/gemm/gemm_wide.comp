@@ -56,7 +56,7 @@ void load_stage(out Stage stage, uint lane, uint token_begin, uint block)
     for (int i = 0; i < X_LOADS; i++) {
         uint e = lane + uint(i * SQUARES);
         uint token = min(token_begin + e / TILE_QUADS, TOKEN_END - 1u);
-        stage.x[i] = x[X_BEGIN + token * (params.x_stride / 4u) + block * TILE_QUADS + e % TILE_QUADS];
+        stage.x[i] = x_quads[X_BEGIN + token * (params.x_stride / 4u) + block * TILE_QUADS + e % TILE_QUADS];
     }
     uint row = min((gl_WorkGroupID.x + first_group) * uint(ROWS) + lane % uint(ROWS), params.n_rows - 1u);
     row += FIRST_ROW;
@@ -167,7 +167,7 @@ void add_slices(uint slice, uint square, inout vec4 total[OWN])
 
 void main()
 {
-    open_product(x[PRODUCT_TILE]);
+    open_product(x_quads[PRODUCT_TILE]);
     uint token_begin = FIRST_TOKEN(uint(TOKENS));
     uint slice = gl_LocalInvocationID.x / uint(SQUARES);
     uint square = gl_LocalInvocationID.x % uint(SQUARES);

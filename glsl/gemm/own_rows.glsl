@@ -31,7 +31,7 @@
 #endif
 
 // Four elements of x of token t; t and k are constants.
-#define X_QUAD(t, k) x[x_at + uint(t * X_STRIDE / 4 + k)]
+#define X_QUAD(t, k) x_quads[x_at + uint(t * X_STRIDE / 4 + k)]
 
 #define ADD_COLUMNS(s, v, m)                                                                       \
     s += v.x * m[0];                                                                               \

@@ -18,7 +18,7 @@
 
 layout(std430, binding = 0) restrict buffer Y { float y[]; };
 #if !TEXELS
-layout(std430, binding = 1) restrict readonly buffer X { vec4 x[]; };
+layout(std430, binding = 1) restrict readonly buffer X { vec4 x_quads[]; };
 #endif
 
 #include "params/gemm.glsl"

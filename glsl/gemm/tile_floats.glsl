@@ -16,7 +16,7 @@ shared vec4 tiles[32u * (TOKEN_QUADS + ROW_QUADS)]; // (column, token), (column,
 
 vec4 load_token(uint token, uint quad)
 {
-    return x[X_BEGIN + min(token, TOKEN_END - 1u) * (params.x_stride / 4u) + quad];
+    return x_quads[X_BEGIN + min(token, TOKEN_END - 1u) * (params.x_stride / 4u) + quad];
 }
 
 // Stages four columns of four tokens.

@@ -14,7 +14,7 @@ void stage_x(uint lane, uint token_begin, uint block)
     uint to = word * 4u * TOKEN_QUADS + token;
     uint first = token_begin + 4u * token, last = state.n_tokens - 1u, stride = params.x_stride / 4u;
     for (uint i = 0u; i < TURNS(4u); i++) {
-        uvec4 a = floatBitsToUint(x[min(first + i, last) * stride + from]);
+        uvec4 a = floatBitsToUint(x_quads[min(first + i, last) * stride + from]);
         for (uint k = 0u; k < 4u; k++) {
             tiles[to + k * TOKEN_QUADS][i] = a[k];
         }
@@ -69,5 +69,5 @@ void stage_w(uint lane, uint row_begin, uint block)
 float token_scale(uint token)
 {
     uint safe_token = min(token, state.n_tokens - 1u);
-    return x[safe_token * (params.x_stride / 4u) + params.n_block * 4u].x;
+    return x_quads[safe_token * (params.x_stride / 4u) + params.n_block * 4u].x;
 }

@@ -44,7 +44,7 @@ shared float partial[N_PARTIAL * TOKENS * GROUP_ROWS];
 void add_quad(Quad w, uint at, uint begin[TOKENS], inout Sums sum[TOKENS])
 {
     for (int t = 0; t < TOKENS; t++) {
-        vec4 a = x[begin[t] + at];
+        vec4 a = x_quads[begin[t] + at];
         sum[t] += a.x * w[0];
         sum[t] += a.y * w[1];
         sum[t] += a.z * w[2];

@@ -113,7 +113,7 @@ void stage(uint index, uint first_token, uint first, uint n_step, bool has_high)
     uint n = min(uint(STEPS), n_step - first) * HALF_TILE / each;
     uvec4 loaded[LOADS];
     for (int k = 0; k < LOADS; k++) {
-        loaded[k] = floatBitsToUint(x[from + each * min(index + uint(k * WG_SIZE), n - 1u)]);
+        loaded[k] = floatBitsToUint(x_quads[from + each * min(index + uint(k * WG_SIZE), n - 1u)]);
     }
     for (int k = 0; k < LOADS; k++) {
         uint i = index + uint(k * WG_SIZE);
@@ -123,24 +123,24 @@ void stage(uint index, uint first_token, uint first, uint n_step, bool has_high)
     }
 }
 
-// DO(token, its component)
-#define EACH_OF_FOUR(DO) DO(0u, x) DO(1u, y) DO(2u, z) DO(3u, w)
-#define LOAD_TOKEN(i, c)                                                                           \
+#define EACH_OF_FOUR(DO) DO(0) DO(1) DO(2) DO(3)
+#define LOAD_TOKEN(i)                                                                              \
     {                                                                                              \
-        uint from = min(token + i, state.n_tokens - 1u) * (params.x_stride / 4u) + column;         \
-        a[i] = x[from];                                                                            \
-        b[i] = x[from + 1u];                                                                       \
+        uint from = min(token + uint(i), state.n_tokens - 1u) * (params.x_stride / 4u) + column;   \
+        a[i] = x_quads[from];                                                                      \
+        b[i] = x_quads[from + 1u];                                                                 \
     }
-#define MEASURE_TOKEN(i, c)                                                                        \
-    sum.c = dot(a[i], a[i]) + dot(b[i], b[i]);                                                     \
+#define MEASURE_TOKEN(i)                                                                           \
+    sum[i] = dot(a[i], a[i]) + dot(b[i], b[i]);                                                    \
     a[i] *= factor_a;                                                                              \
     b[i] *= factor_b;                                                                              \
-    largest.c = largest_of_word(a[i], b[i]);
-#define STAGE_TOKEN(i, c)                                                                          \
-    exponent.c = half_exponent(largest.c);                                                         \
-    scale.c = half_scale(exponent.c);                                                              \
+    largest[i] = largest_of_word(a[i], b[i]);
+#define STAGE_TOKEN(i)                                                                             \
+    exponent[i] = half_exponent(largest[i]);                                                       \
+    scale[i] = half_scale(exponent[i]);                                                            \
     if (is_staged) {                                                                               \
-        x_steps[tile + half_place(4u * four + i, word)] = half_word(a[i], b[i], exponent.c);       \
+        x_steps[tile + half_place(4u * four + uint(i), word)] =                                    \
+            half_word(a[i], b[i], exponent[i]);                                                    \
     }
 
 // Stages rows in f32 of steps first, first + 1, ... as tiles, and adds up their squares if has_squares.
