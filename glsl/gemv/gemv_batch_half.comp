@@ -2,13 +2,14 @@
 // for few tokens. x_form 0: x are rows as gemm/half_rows.glsl lays them out in tiles of 8 tokens; 1: rows
 // in f32; 2: rows in f32 that are to be normed, with x / sqrt(mean(x^2) + eps) * gamma in place of x.
 //
-// A group owns 8 tokens. Each of its clusters of 8 STEPS invocations owns n_set times two tiles of rows.
-// Clusters share x, since groups that all read the same few lines queue. An invocation owns one row in
-// each tile and every STEPS-th step of 64 columns. It takes a block at a time and loads the next block
-// before it multiplies. It unpacks eight columns of its rows into pairs of halves, which all tokens share.
-// Sums of pairs are converted to f32 after each step, that is after 32 products, times the scale of x.
-// Sums of slices of k are added by shuffles, after which an invocation holds two tokens, then in shared
-// memory. That takes 1,056 bytes a step and 544 a subgroup.
+// A group owns 8 tokens. Each of its clusters of 8 n_slice invocations owns n_set times two tiles of rows:
+// narrow clusters side by side where the group has many. Clusters share x, since groups that all read the
+// same few lines queue. An invocation owns one row in each tile and every n_slice-th step of 64 columns.
+// It takes a block at a time and loads the next block before it multiplies. It unpacks eight columns of
+// its rows into pairs of halves, which all tokens share. Sums of pairs are converted to f32 after each
+// step, that is after 32 products, times the scale of x. Sums of slices of k are added by shuffles, after
+// which an invocation holds two tokens, then in shared memory. That takes 1,056 bytes a step and 544 a
+// subgroup.
 //
 // Each group converts rows in f32 to tiles while it stages them. It multiplies the result by 1 / rms, not
 // x: each row of a tile has a scale of its own, so x keeps its precision. One program serves all forms of
@@ -31,8 +32,6 @@
 #include "gemm/product.glsl"
 
 #define TOKENS 8u
-#define CLUSTER uint(8 * STEPS)
-#define SUBGROUPS uint(STEPS / 4) // of a cluster
 #define SET_ROWS (2u * TILE_ROWS)
 #define LOADS int((uint(STEPS) * HALF_TILE + uint(WG_SIZE) - 1u) / uint(WG_SIZE)) // of an invocation
 #define RESULTS (TOKENS * TILE_ROWS) // pairs of rows of a subgroup
@@ -64,8 +63,10 @@ uvec4 quant_half_word(QuantBlock w, int k)
     DO(7, g.w, t7, s70, s71)
 #define EACH_TOKEN(DO) LOW_TOKENS(DO) HIGH_TOKENS(DO)
 #define DECLARE_SUMS(i, factor, t, s0, s1) mediump vec2 s0 = vec2(0.0), s1 = vec2(0.0);
-#define DECLARE_TOTAL(i, factor, t, s0, s1)                                                        \
-    vec2 t = factor * vec2(s0.x, s1.x);                                                            \
+#define DECLARE_TOTAL(i, factor, t, s0, s1) vec2 t = vec2(0.0);
+#define CLEAR_TOTAL(i, factor, t, s0, s1) t = vec2(0.0);
+#define ADD_TO_TOTAL(i, factor, t, s0, s1)                                                         \
+    t += factor * vec2(s0.x, s1.x);                                                                \
     t += factor * vec2(s0.y, s1.y);
 #define MULTIPLY_TOKEN(i, factor, t, s0, s1)                                                       \
     {                                                                                              \
@@ -148,7 +149,7 @@ void stage(uint index, uint first_token, uint first, uint n_step, bool has_high)
 // in flight together: none may depend on a condition.
 void convert(uint index, uint first_token, uint first, bool has_high, bool is_normed, bool has_squares)
 {
-    uint n_word = min(CLUSTER, 4u * params.n_block - 8u * first), n_padded = (n_word + 31u) & ~31u;
+    uint n_word = min(8u * uint(STEPS), 4u * params.n_block - 8u * first), n_padded = (n_word + 31u) & ~31u;
     uint n = (has_high ? 2u : 1u) * n_padded;
     for (uint begin = 0u; begin < n; begin += uint(WG_SIZE)) {
         uint i = begin + index, four = i >= n_padded ? 1u : 0u, word = i - four * n_padded;
@@ -208,14 +209,15 @@ float norm_factor(uint token)
     return inversesqrt(sum / float(32u * params.n_block) + params.eps);
 }
 
-// factor: norm_factor of token at / TILE_ROWS, or 1.
-void write_results(uint cluster, uint at, uint first_token, uint first_row, float factor)
+// Adds up the partial sums of n subgroups from `first` on. factor: norm_factor of token at / TILE_ROWS,
+// or 1.
+void write_results(uint first, uint n, uint at, uint first_token, uint first_row, float factor)
 {
     uint token = first_token + at / TILE_ROWS, row = first_row + at % TILE_ROWS;
     if (at < RESULTS && token < state.n_tokens) {
         vec2 sum = vec2(0.0);
-        for (uint n = 0u; n < SUBGROUPS; n++) {
-            sum += partial[(cluster * SUBGROUPS + n) * RESULTS + at];
+        for (uint i = 0u; i < n; i++) {
+            sum += partial[(first + i) * RESULTS + at];
         }
         write_row(token, row, factor * sum.x);
         write_row(token, row + TILE_ROWS, factor * sum.y);
@@ -224,7 +226,8 @@ void write_results(uint cluster, uint at, uint first_token, uint first_row, floa
 
 void main()
 {
-    uint index = gl_LocalInvocationID.x, cluster = index / CLUSTER, lane = index % CLUSTER;
+    uint n_slice = params.n_slice, size = 8u * n_slice; // of a cluster
+    uint index = gl_LocalInvocationID.x, cluster = index / size, lane = index % size;
     uint row = lane % TILE_ROWS, slice = lane / TILE_ROWS;
     uint first_token = gl_WorkGroupID.x * TOKENS;
     bool has_high = state.n_tokens - first_token > 4u, is_normed = params.x_form == 2u;
@@ -232,35 +235,37 @@ void main()
     uint own_token = (is_high ? 4u : 0u) + (is_top ? 2u : 0u);
     uint place = (index / 32u * TOKENS + own_token) * TILE_ROWS + row;
     uint n_step = (params.n_block + 1u) / 2u, n_turn = (n_step + uint(STEPS) - 1u) / uint(STEPS);
-    uint set = ((gl_WorkGroupID.y + first_group) * (uint(WG_SIZE) / CLUSTER) + cluster) * params.n_set;
-    uint turn = 0u, block = 2u * min(slice, n_step - 1u), n = params.n_set * n_turn;
-    vec2 total0 = vec2(0.0), total1 = vec2(0.0);
+    uint n_round = (min(n_step, uint(STEPS)) + n_slice - 1u) / n_slice; // of slices in a turn
+    uint set = ((gl_WorkGroupID.y + first_group) * (uint(WG_SIZE) / size) + cluster) * params.n_set;
+    uint turn = 0u, round = 0u, block = 2u * min(slice, n_step - 1u), n = params.n_set * n_turn * n_round;
     float factor = 1.0;
+    EACH_TOKEN(DECLARE_TOTAL)
     if (index < uint(WG_SIZE / 32) * TOKENS) {
         squares[index] = 0.0;
     }
     QuantBlock next0 = load(2u * set, block, row), next1 = load(2u * set + 1u, block, row);
     for (uint i = 0u; i < n; i++) {
-        uint step = turn * uint(STEPS) + slice, first_row = set * SET_ROWS;
-        uint x_begin = (min(step, n_step - 1u) - turn * uint(STEPS)) * HALF_TILE, x_at = x_begin;
-        bool is_last = turn + 1u == n_turn;
-        if (i == 0u || n_turn > 1u) {
+        uint first = turn * uint(STEPS), step = first + round * n_slice + slice, first_row = set * SET_ROWS;
+        uint x_begin = (min(step, n_step - 1u) - first) * HALF_TILE, x_at = x_begin;
+        bool is_turn_over = round + 1u == n_round, is_last = is_turn_over && turn + 1u == n_turn;
+        if (round == 0u && (i == 0u || n_turn > 1u)) {
             barrier();
             if (params.x_form == 0u) {
-                stage(index, first_token, turn * uint(STEPS), n_step, has_high);
+                stage(index, first_token, first, n_step, has_high);
             } else {
-                convert(index, first_token, turn * uint(STEPS), has_high, is_normed, is_normed && i < n_turn);
+                convert(index, first_token, first, has_high, is_normed, is_normed && i < n_turn * n_round);
             }
+            group_barrier();
         }
-        group_barrier();
         EACH_TOKEN(DECLARE_SUMS)
         for (uint odd = 0u; odd < 2u; odd++) {
             QuantBlock a = next0, b = next1;
             block++;
             if (odd == 1u) {
                 set += is_last ? 1u : 0u;
-                turn = is_last ? 0u : turn + 1u;
-                block = 2u * min(turn * uint(STEPS) + slice, n_step - 1u);
+                turn = is_last ? 0u : is_turn_over ? turn + 1u : turn;
+                round = is_turn_over ? 0u : round + 1u;
+                block = 2u * min(turn * uint(STEPS) + round * n_slice + slice, n_step - 1u);
             }
             if (odd == 0u || i + 1u < n) {
                 next0 = load(2u * set, block, row);
@@ -275,22 +280,23 @@ void main()
         }
         float is_there = step < n_step ? 1.0 : 0.0;
         vec4 f = is_there * uintBitsToFloat(x_steps[x_begin + HALF_SCALES]);
-        vec4 g = is_there * uintBitsToFloat(x_steps[x_begin + HALF_SCALES + 1u]);
-        EACH_TOKEN(DECLARE_TOTAL)
-        vec2 u0 = share(t0, t4, is_high, 8u), u1 = share(t1, t5, is_high, 8u);
-        vec2 u2 = share(t2, t6, is_high, 8u), u3 = share(t3, t7, is_high, 8u);
-        total0 += share(u0, u2, is_top, 16u);
-        total1 += share(u1, u3, is_top, 16u);
+        LOW_TOKENS(ADD_TO_TOTAL)
+        if (has_high) {
+            vec4 g = is_there * uintBitsToFloat(x_steps[x_begin + HALF_SCALES + 1u]);
+            HIGH_TOKENS(ADD_TO_TOTAL)
+        }
         if (is_last) {
-            partial[place] = total0;
-            partial[place + TILE_ROWS] = total1;
-            total0 = vec2(0.0);
-            total1 = vec2(0.0);
+            vec2 u0 = share(t0, t4, is_high, 8u), u1 = share(t1, t5, is_high, 8u);
+            vec2 u2 = share(t2, t6, is_high, 8u), u3 = share(t3, t7, is_high, 8u);
+            EACH_TOKEN(CLEAR_TOTAL)
+            barrier(); // the results of the set before are read
+            partial[place] = share(u0, u2, is_top, 16u);
+            partial[place + TILE_ROWS] = share(u1, u3, is_top, 16u);
             group_barrier();
-            if (is_normed && i < n_turn) {
+            if (is_normed && i < n_turn * n_round) {
                 factor = norm_factor(lane / TILE_ROWS % TOKENS);
             }
-            write_results(cluster, lane, first_token, first_row, factor);
+            write_results(cluster * (n_slice / 4u), n_slice / 4u, lane, first_token, first_row, factor);
         }
     }
 }

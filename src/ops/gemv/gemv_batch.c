@@ -101,32 +101,39 @@ static uint32_t count_steps(const struct gi_gpu *gpu)
 }
 
 // A group takes as many sets of rows as leave about one wave of groups, since it reads x once for
-// all of them; it has two clusters where those make most of a wave. Lists of joint steps are sized
-// for all their rows, those of prompts for 8.
+// all of them; it has two clusters where those make most of a wave, and more, narrower ones where
+// it has many rows. Lists of joint steps are sized for all their rows, those of prompts for 8.
 void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_weight_part *part, const struct gi_rows *x,
                                const struct gi_row_norm *norm, const struct gi_rows *y,
                                const struct gi_gemm_params *params)
 {
-    enum { TOKENS = 8, SET_ROWS = 16, LEAST_ROWS = 24 };
+    enum { TOKENS = 8, SET_ROWS = 16, LEAST_ROWS = 24, LEAST_SLICES = 8 };
     const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
     const uint64_t n_wave = gi_gpu_class(recorder->gpu)->wave_groups, n_row = part->n_rows;
     const uint32_t room = gi_rows_room(x);
     const uint64_t n_token_group = gi_divide_up(room, TOKENS);
     const bool is_wide = n_row * n_token_group >= LEAST_ROWS * n_wave &&
                          limits->max_invocations >= 512 && limits->max_group_size[0] >= 512;
-    const uint32_t n_cluster = is_wide ? 2 : 1, n_step = count_steps(recorder->gpu);
+    const uint32_t n_step = count_steps(recorder->gpu);
+    const uint32_t wg_size = 8 * n_step * (is_wide ? 2 : 1);
     const uint64_t n_used = room < GI_SMALL_BATCH ? n_token_group : 1;
     struct gi_gemm_params own = *params;
-    own.n_set = (uint32_t)gi_divide_up(n_row * n_used, SET_ROWS * n_cluster * n_wave);
+    const uint64_t n_set = gi_divide_up(n_row * n_used, SET_ROWS * n_wave); // of a group
+    own.n_slice = n_step;
+    while (own.n_slice > LEAST_SLICES && wg_size / (8 * own.n_slice) * 2 <= n_set) {
+        own.n_slice /= 2;
+    }
+    const uint32_t n_cluster = wg_size / (8 * own.n_slice);
+    own.n_set = (uint32_t)gi_divide_up(n_set, n_cluster);
     own.x_form = norm ? 2 : x->is_half ? 0 : 1;
     own.gamma = norm ? norm->gamma : 0;
     own.eps = norm ? norm->eps : 0;
     const struct gi_range *vectors =
         norm ? &norm->vectors->range : &x->range; // the kernel always has binding 4
-    const struct gi_program_key key = GI_WEIGHT_KEY(
-        GI_PROGRAM_GEMV_BATCH_HALF, part->quant->type, {"HAS_BIAS", part->bias != GI_NO_OFFSET},
-        {"STEPS", n_step}, {"WG_SIZE", 8 * n_step * n_cluster});
+    const struct gi_program_key key = GI_WEIGHT_KEY(GI_PROGRAM_GEMV_BATCH_HALF, part->quant->type,
+                                                    {"HAS_BIAS", part->bias != GI_NO_OFFSET},
+                                                    {"STEPS", n_step}, {"WG_SIZE", wg_size});
     record(recorder, label, &key, part, x, vectors, y, &own, SET_ROWS * n_cluster * own.n_set,
            TOKENS);
 }

@@ -254,7 +254,7 @@ KT_DESCRIBE(gemm_half_quant, half_quant_axes);
 static const struct kt_axis small_axes[] = {HALF_TYPES,
                                             KT_CHOICES("form", form_name, 15),
                                             KT_NUMBERS("tokens", 5, 8, 11, 16, 32),
-                                            KT_NUMBERS("rows", 48, 2064, 4112),
+                                            KT_NUMBERS("rows", 48, 2064, 8208),
                                             KT_NUMBERS("columns", 160, 320, 2080),
                                             KT_NAMED("with", N_EXTRA, extras),
                                             KT_NAMED("size", 3, size_names)};
@@ -264,7 +264,7 @@ KT_DESCRIBE(gemm_half_small, small_axes);
 static const struct kt_axis converted_axes[] = {HALF_TYPES,
                                                 KT_CHOICES("form", form_name, 21, 22),
                                                 KT_NUMBERS("tokens", 1, 3, 5, 8, 11, 16),
-                                                KT_NUMBERS("rows", 48, 2064, 4112),
+                                                KT_NUMBERS("rows", 48, 2064, 8208),
                                                 KT_NUMBERS("columns", 32, 160, 1024, 2048, 2080),
                                                 KT_NAMED("with", N_EXTRA, extras),
                                                 KT_NAMED("size", 3, size_names)};
