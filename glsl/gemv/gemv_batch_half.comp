@@ -15,8 +15,8 @@
 // x: each row of a tile has a scale of its own, so x keeps its precision. One program serves all forms of
 // x, so that it stays in the instruction cache from one product to the next.
 #include "lib/common.glsl"
-#ifndef STEPS
-#error "WG_SIZE: 8 STEPS or twice as much; STEPS at a time, 16 or 32"
+#if !defined(STEPS) || !defined(MOST_TOKENS)
+#error "WG_SIZE: 8 STEPS or twice as much; STEPS at a time, 16 or 32; MOST_TOKENS of a group: 2, 4 or 8"
 #endif
 #define PIPELINED 1 // scales are unpacked where they are used
 #include "lib/first_group.glsl"
@@ -51,17 +51,23 @@ uvec4 quant_half_word(QuantBlock w, int k)
 
 // DO(token, its scale, its sums, sums of pairs of both rows): every half has a name of its own, as
 // in gemm/gemm_half.comp.
-#define LOW_TOKENS(DO)                                                                             \
+#define PAIR_OF_TOKENS(DO)                                                                         \
     DO(0, f.x, t0, s00, s01)                                                                       \
-    DO(1, f.y, t1, s10, s11)                                                                       \
+    DO(1, f.y, t1, s10, s11)
+#define OTHER_PAIR(DO)                                                                             \
     DO(2, f.z, t2, s20, s21)                                                                       \
     DO(3, f.w, t3, s30, s31)
+#if MOST_TOKENS > 2
+#define LOW_TOKENS(DO) PAIR_OF_TOKENS(DO) OTHER_PAIR(DO)
+#else
+#define LOW_TOKENS(DO) PAIR_OF_TOKENS(DO)
+#endif
 #define HIGH_TOKENS(DO)                                                                            \
     DO(4, g.x, t4, s40, s41)                                                                       \
     DO(5, g.y, t5, s50, s51)                                                                       \
     DO(6, g.z, t6, s60, s61)                                                                       \
     DO(7, g.w, t7, s70, s71)
-#define EACH_TOKEN(DO) LOW_TOKENS(DO) HIGH_TOKENS(DO)
+#define EACH_TOKEN(DO) PAIR_OF_TOKENS(DO) OTHER_PAIR(DO) HIGH_TOKENS(DO)
 #define DECLARE_SUMS(i, factor, t, s0, s1) mediump vec2 s0 = vec2(0.0), s1 = vec2(0.0);
 #define DECLARE_TOTAL(i, factor, t, s0, s1) vec2 t = vec2(0.0);
 #define CLEAR_TOTAL(i, factor, t, s0, s1) t = vec2(0.0);
@@ -124,7 +130,11 @@ void stage(uint index, uint first_token, uint first, uint n_step, bool has_high)
     }
 }
 
+#if MOST_TOKENS > 2
 #define EACH_OF_FOUR(DO) DO(0) DO(1) DO(2) DO(3)
+#else
+#define EACH_OF_FOUR(DO) DO(0) DO(1)
+#endif
 #define LOAD_TOKEN(i)                                                                              \
     {                                                                                              \
         uint from = min(token + uint(i), state.n_tokens - 1u) * (params.x_stride / 4u) + column;   \
@@ -156,7 +166,7 @@ void convert(uint index, uint first_token, uint first, bool has_high, bool is_no
         uint token = first_token + 4u * four, tile = word / 8u * HALF_TILE;
         bool is_staged = i < n, is_there = is_staged && word < n_word;
         uint column = is_there ? 2u * (8u * first + word) : 0u;
-        vec4 a[4], b[4], sum, largest;
+        vec4 a[4], b[4], sum = vec4(0.0), largest = vec4(0.0);
         vec4 factor_a = vectors[params.gamma / 4u + column];
         vec4 factor_b = vectors[params.gamma / 4u + column + 1u];
         EACH_OF_FOUR(LOAD_TOKEN)
@@ -165,7 +175,7 @@ void convert(uint index, uint first_token, uint first, bool has_high, bool is_no
         factor_b = is_normed ? there * factor_b : vec4(there);
         EACH_OF_FOUR(MEASURE_TOKEN)
         largest = max_lanes(largest, 1, 8);
-        uvec4 exponent, scale;
+        uvec4 exponent = uvec4(0u), scale = uvec4(0u);
         EACH_OF_FOUR(STAGE_TOKEN)
         if (is_staged && word % 8u == 0u) {
             x_steps[tile + HALF_SCALES + four] = scale;
@@ -230,7 +240,7 @@ void main()
     uint index = gl_LocalInvocationID.x, cluster = index / size, lane = index % size;
     uint row = lane % TILE_ROWS, slice = lane / TILE_ROWS;
     uint first_token = gl_WorkGroupID.x * TOKENS;
-    bool has_high = state.n_tokens - first_token > 4u, is_normed = params.x_form == 2u;
+    bool has_high = MOST_TOKENS > 4 && state.n_tokens - first_token > 4u, is_normed = params.x_form == 2u;
     bool is_high = (lane & 8u) != 0u, is_top = (lane & 16u) != 0u;
     uint own_token = (is_high ? 4u : 0u) + (is_top ? 2u : 0u);
     uint place = (index / 32u * TOKENS + own_token) * TILE_ROWS + row;

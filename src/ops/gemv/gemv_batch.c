@@ -111,7 +111,7 @@ void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
     enum { TOKENS = 8, SET_ROWS = 16, LEAST_ROWS = 24, LEAST_SLICES = 8 };
     const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
     const uint64_t n_wave = gi_gpu_class(recorder->gpu)->wave_groups, n_row = part->n_rows;
-    const uint32_t room = gi_rows_room(x);
+    const uint32_t room = gi_rows_room(x), n_most = room <= 2 ? 2 : room <= 4 ? 4 : TOKENS;
     const uint64_t n_token_group = gi_divide_up(room, TOKENS);
     const bool is_wide = n_row * n_token_group >= LEAST_ROWS * n_wave &&
                          limits->max_invocations >= 512 && limits->max_group_size[0] >= 512;
@@ -131,9 +131,9 @@ void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
     own.eps = norm ? norm->eps : 0;
     const struct gi_range *vectors =
         norm ? &norm->vectors->range : &x->range; // the kernel always has binding 4
-    const struct gi_program_key key = GI_WEIGHT_KEY(GI_PROGRAM_GEMV_BATCH_HALF, part->quant->type,
-                                                    {"HAS_BIAS", part->bias != GI_NO_OFFSET},
-                                                    {"STEPS", n_step}, {"WG_SIZE", wg_size});
+    const struct gi_program_key key = GI_WEIGHT_KEY(
+        GI_PROGRAM_GEMV_BATCH_HALF, part->quant->type, {"HAS_BIAS", part->bias != GI_NO_OFFSET},
+        {"STEPS", n_step}, {"MOST_TOKENS", n_most}, {"WG_SIZE", wg_size});
     record(recorder, label, &key, part, x, vectors, y, &own, SET_ROWS * n_cluster * own.n_set,
            TOKENS);
 }
