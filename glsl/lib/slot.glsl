@@ -18,8 +18,9 @@
 #endif
 #include "lib/step_state.glsl"
 
-// The states, declared by a macro: what reads declarations for other executors knows no conditions.
-#if !ROWS
+// The states, declared by a macro: what reads declarations for other executors knows no conditions. A
+// program with several stages has declared them.
+#if !ROWS || defined(STAGE)
 #define STATES
 #elif defined(STEP_STATE_WRITTEN)
 #define STATES layout(std430, binding = 2) restrict buffer States { StepState states[]; };

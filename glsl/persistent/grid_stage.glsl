@@ -17,9 +17,24 @@ struct StepNow {
 };
 StepNow step_now = StepNow(0u, 0u, 0u);
 
+// The states of a joint list's slots, then its own (lib/slot.glsl): a list that chooses no tokens
+// writes none of them. most_past is the largest n_past of any slot.
+#if GRID_STATES
+struct SlotState {
+    uint token, n_past, n_tokens, done;
+    uvec4 rest[15];
+};
+layout(std140, binding = 1) uniform States { SlotState states[GRID_STATES]; };
+layout(location = 4) uniform uint most_past;
+#define KEYS_NOW (most_past + 1u)
+#else
+#define KEYS_NOW (step_now.n_past + step_now.n_tokens)
+#endif
+
 // The values of the entry that runs.
 uint entry_params = 0u;
-uvec4 entry_begin = uvec4(0u), entry_buffer = uvec4(0u);
+uvec4 entry_begin = uvec4(0u), entry_buffer = uvec4(0u); // of bindings 0 to 3
+uvec2 entry_fifth = uvec2(0u); // begin and buffer of binding 4
 
 // The groups of a dispatch that a group of ours computes one after another, instead of
 // gl_WorkGroupID, gl_NumWorkGroups and gl_GlobalInvocationID.
@@ -69,6 +84,7 @@ bool stage_is_whole()
 void open_entry(uint entry)
 {
     entry_params = table[entry * ENTRY_QUADS].y;
+    entry_fifth = table[entry * ENTRY_QUADS].zw;
     entry_begin = table[entry * ENTRY_QUADS + 1u];
     entry_buffer = table[entry * ENTRY_QUADS + 2u];
 }

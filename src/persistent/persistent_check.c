@@ -20,8 +20,49 @@ struct trial {
     struct glinfer_error *err;
 };
 
+// Returns the sequences of a step.
+static uint32_t count_sequences(const struct gi_persistent_check *check)
+{
+    return check->joint ? (uint32_t)(check->slots.size / GI_STEP_STATE_STRIDE) - 1 : 1;
+}
+
 //-- steps -----------------------------------------------------------------------------------------
 
+// Writes the states of the slots of joint steps that begin with `state`, each with another token,
+// and the list's own.
+static bool write_slots(const struct trial *trial, const struct gi_step_state *state)
+{
+    const struct gi_persistent_check *check = trial->check;
+    const uint32_t n_rows = count_sequences(check);
+    struct gi_range range = check->slots;
+    for (uint32_t i = 0; i < n_rows; i++) {
+        struct gi_step_state own = *state;
+        own.token = (state->token + i) % check->n_vocab;
+        own.n_past = check->joint->n_past[i];
+        own.epoch = check->runner->epoch;
+        if (!gi_runner_fill(check->runner, &range, &own, sizeof(own), trial->err)) {
+            return false;
+        }
+        range.offset += GI_STEP_STATE_STRIDE;
+    }
+    const struct gi_step_state all = {.token = check->joint->live, .n_tokens = n_rows};
+    return gi_runner_write(check->runner, &all, trial->err);
+}
+
+// Copies the tokens of n steps of a slot, or of the only sequence.
+static void copy_tokens(const struct trial *trial, const struct gi_landing *landing, uint32_t n,
+                        uint32_t *tokens)
+{
+    const struct gi_persistent_check *check = trial->check;
+    for (uint32_t i = 0; landing->entries && i < n; i++) {
+        const struct gi_ring_entry *entry = &landing->entries[i];
+        tokens[i] = gi_runner_check_entry(check->runner, entry, i, check->n_vocab, NULL)
+                        ? entry->token
+                        : UINT32_MAX;
+    }
+}
+
+// Stores the tokens of slot i at tokens + i * n; those of one sequence at tokens.
 static bool try_steps(const struct trial *trial, struct gi_executor *executor, uint32_t n,
                       uint32_t *tokens)
 {
@@ -34,10 +75,14 @@ static bool try_steps(const struct trial *trial, struct gi_executor *executor, u
                                         .temperature = 1.0f,
                                         .top_k = 40,
                                         .top_p = 0.95f};
-    const struct gi_chain chain = {.n_past = check->n_past, .n_tokens = 1, .n_steps = n};
+    const struct gi_chain chain = {.n_past = check->n_past,
+                                   .n_tokens = count_sequences(check),
+                                   .n_steps = n,
+                                   .joint = check->joint};
     struct gi_landing landing;
     if (!gi_runner_begin(check->runner, trial->err) ||
-        !gi_runner_write(check->runner, &state, trial->err) ||
+        !(check->joint ? write_slots(trial, &state)
+                       : gi_runner_write(check->runner, &state, trial->err)) ||
         !gi_runner_submit(check->runner, executor, &chain, 0, trial->err) ||
         !gi_runner_take(check->runner, &landing, trial->err)) {
         return false;
@@ -46,16 +91,15 @@ static bool try_steps(const struct trial *trial, struct gi_executor *executor, u
         return gi_error_set(trial->err, GLINFER_STATUS_GPU_FAULT,
                             "its groups did not run together");
     }
-    for (uint32_t i = 0; tokens && i < n; i++) {
-        const struct gi_ring_entry *entry = &landing.entries[i];
-        tokens[i] = gi_runner_check_entry(check->runner, entry, i, check->n_vocab, NULL)
-                        ? entry->token
-                        : UINT32_MAX;
+    for (uint32_t i = 0; tokens && i < count_sequences(check); i++) {
+        const struct gi_landing own = check->joint ? gi_landing_of_slot(&landing, i) : landing;
+        copy_tokens(trial, &own, n, tokens + (size_t)i * n);
     }
     return true;
 }
 
-// Submits n steps from the trial's token on and waits for them; tokens, n of them, may be NULL.
+// Submits n steps from the trial's token on and waits for them; tokens, n of each sequence, may be
+// NULL.
 static void run(struct trial *trial, struct gi_executor *executor, uint32_t n, uint32_t *tokens)
 {
     trial->has_failed = trial->has_failed || !try_steps(trial, executor, n, tokens);
@@ -106,31 +150,35 @@ static uint32_t count_steps(const struct gi_persistent_check *check, uint64_t st
 
 //-- the same tokens -------------------------------------------------------------------------------
 
-static bool compare_steps(struct trial *trial, uint32_t n)
+// Returns the bit set of sequences whose tokens differ.
+static uint32_t compare_steps(struct trial *trial, uint32_t n)
 {
-    uint32_t expected[SAME_STEPS] = {0}, found[SAME_STEPS] = {0};
+    uint32_t expected[SAME_STEPS * GI_MAX_ROWS] = {0}, found[SAME_STEPS * GI_MAX_ROWS] = {0};
+    uint32_t set = 0;
     run(trial, trial->check->multi, n, expected);
     run(trial, gi_persistent_executor(trial->check->persistent), n, found);
-    return memcmp(expected, found, n * sizeof(found[0])) == 0;
+    for (uint32_t i = 0; i < count_sequences(trial->check); i++) {
+        const size_t at = (size_t)i * n;
+        set |= (uint32_t)(memcmp(expected + at, found + at, n * sizeof(found[0])) != 0) << i;
+    }
+    return set;
 }
 
 // Sums that are rounded otherwise choose another token now and then, where two are all but equally
-// likely: after one difference two more texts must show none.
+// likely: after differences two more texts must show none in the same sequences.
 static enum gi_verdict_kind check_tokens(struct trial *trial)
 {
     const uint32_t n = count_steps(trial->check, time_both(trial), SAME_STEPS);
-    bool are_same = false, has_differed = false;
-    for (int i = 0; i < (has_differed ? 3 : 1) && !trial->has_failed; i++) {
+    uint32_t once = 0, twice = 0;
+    for (int i = 0; i < (once != 0 ? 3 : 1) && twice == 0 && !trial->has_failed; i++) {
         expect_time(trial);
-        are_same = compare_steps(trial, n);
-        if (!are_same && has_differed) {
-            break;
-        }
-        has_differed = has_differed || !are_same;
+        const uint32_t set = compare_steps(trial, n);
+        twice = once & set;
+        once |= set;
         trial->token = (trial->token * 31 + 17) % trial->check->n_vocab;
     }
     trial->token = trial->check->token;
-    return are_same ? GI_VERDICT_FASTER : GI_VERDICT_WRONG;
+    return twice == 0 ? GI_VERDICT_FASTER : GI_VERDICT_WRONG;
 }
 
 //-- which is faster -------------------------------------------------------------------------------

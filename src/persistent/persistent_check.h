@@ -1,5 +1,5 @@
 // Compares a persistent executor with the multi-dispatch executor of the same steps: are the tokens
-// equal, and which one is faster? It runs in the places of the cache
+// of every sequence equal, and which one is faster? It runs in the places of the cache
 // after n_past, which the next step overwrites, so the sequence loses nothing. One depth decides
 // for all (glsl/measurements.md).
 #pragma once
@@ -12,13 +12,15 @@
 #define GI_PERSISTENT_TRIED_STEPS 8
 
 struct gi_persistent_check {
-    struct gi_runner *runner;         // no chain is in flight
-    struct gi_executor *multi;        // of the same steps
-    struct gi_persistent *persistent; // built
-    uint32_t n_past, n_free;          // keys in the cache, and free places after them
-    uint32_t token, n_vocab;          // token of the first step; size of the vocabulary
-    uint64_t end_ns; // time of the clock after which nothing is begun; 0: unlimited
-    bool is_cold;    // warm the GPU up for 0.3 s first: it was idle and may have lowered its clock
+    struct gi_runner *runner;           // no chain is in flight
+    struct gi_executor *multi;          // of the same steps
+    struct gi_persistent *persistent;   // built
+    uint32_t n_past, n_free;            // keys in the cache, and free places after them
+    uint32_t token, n_vocab;            // token of the first step; size of the vocabulary
+    const struct gi_joint_place *joint; // of joint steps: live and n_past; NULL: of one sequence
+    struct gi_range slots; // of joint steps: the states of their slots, and the list's own
+    uint64_t end_ns;       // time of the clock after which nothing is begun; 0: unlimited
+    bool is_cold; // warm the GPU up for 0.3 s first: it was idle and may have lowered its clock
 };
 
 // Sets *verdict, which a failure does not change; without is_timed it compares tokens alone, and

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "gpu/device/gpu_private.h"
+#include "gpu/dispatch/joint.h"
 #include "persistent/source/persistent_source.h"
 
 #include <assert.h>
@@ -14,12 +15,13 @@ enum {
     CONTROL_WORDS = 192,
 };
 
-// Locations of uniforms: persistent/grid_barrier.glsl, persistent/grid_walk.glsl.
+// Locations of uniforms: persistent/grid_barrier.glsl, _walk.glsl, _stage.glsl.
 enum {
     UNIFORM_STEPS,
     UNIFORM_SPIN_LIMIT,
     UNIFORM_EMPTY,
     UNIFORM_GOES_ON,
+    UNIFORM_MOST_PAST,
 };
 
 enum {
@@ -31,12 +33,13 @@ enum {
 
 struct gi_persistent {
     struct gi_executor base;
-    struct gi_executor *tail;          // owned; NULL: steps end in the program
+    struct gi_executor *head, *tail;   // owned; NULL: steps begin and end in the program
     struct gi_gpu *gpu;                // borrowed
     struct gi_program_table *programs; // of its own, so that a refused program is nobody else's
     struct gi_buffer table, control;
     struct gi_range bindings[GI_PERSISTENT_MAX_BINDINGS];
     uint32_t n_bindings;
+    struct gi_range states;  // of the slots of a joint list; buffer NULL: of one sequence
     uint32_t index, program; // of programs; GL's name of it, 0: not built
     struct gi_hash key;
     uint32_t n_groups, max_spins;
@@ -44,14 +47,27 @@ struct gi_persistent {
 
 //-- chains ----------------------------------------------------------------------------------------
 
-static void dispatch(struct gi_persistent *p, uint32_t n_steps, uint32_t n_empty, uint32_t spins,
-                     bool goes_on)
+// Binds the states of slots as the block that kernels of joint lists read.
+static void bind_states(const struct gi_persistent *p, uint32_t most_past)
+{
+    const struct gi_range *states = &p->states;
+    if (states->buffer) {
+        glUniform1ui(UNIFORM_MOST_PAST, most_past);
+        glBindBufferRange(GL_UNIFORM_BUFFER, 1, states->buffer->name, (GLintptr)states->offset,
+                          (GLsizeiptr)states->size);
+    }
+}
+
+// Submits n_steps steps after most_past keys, or n_empty barriers.
+static void dispatch(struct gi_persistent *p, uint32_t n_steps, uint32_t most_past,
+                     uint32_t n_empty, uint32_t spins, bool goes_on)
 {
     glUseProgram(p->program);
     glUniform1ui(UNIFORM_STEPS, n_steps);
     glUniform1ui(UNIFORM_SPIN_LIMIT, spins);
     glUniform1ui(UNIFORM_EMPTY, n_empty);
     glUniform1ui(UNIFORM_GOES_ON, goes_on);
+    bind_states(p, most_past);
     for (uint32_t i = 0; i < p->n_bindings; i++) {
         const struct gi_range *range = &p->bindings[i];
         if (range->buffer) {
@@ -64,6 +80,23 @@ static void dispatch(struct gi_persistent *p, uint32_t n_steps, uint32_t n_empty
     glMemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT | GL_UNIFORM_BARRIER_BIT);
 }
 
+// Returns the chain of the step after `done` steps; place receives the places of its sequences.
+static struct gi_chain step_of(const struct gi_chain *chain, uint32_t done,
+                               struct gi_joint_place *place)
+{
+    if (chain->joint) {
+        *place = *chain->joint;
+        for (uint32_t i = 0; i < GI_MAX_ROWS; i++) {
+            place->n_past[i] += done;
+        }
+    }
+    return (struct gi_chain){.n_past = chain->n_past + done,
+                             .n_tokens = chain->joint ? chain->n_tokens : 1,
+                             .n_steps = 1,
+                             .joint = chain->joint ? place : NULL};
+}
+
+// Joint steps consume nothing that an earlier dispatch published: slots come and go between two.
 static bool submit(struct gi_executor *self, const struct gi_chain *chain,
                    struct glinfer_error *err)
 {
@@ -71,10 +104,14 @@ static bool submit(struct gi_executor *self, const struct gi_chain *chain,
     const uint32_t most =
         p->tail ? 1 : gi_persistent_max_steps(p, chain->step_ns, chain->budget_ns);
     for (uint32_t done = 0, n; done < chain->n_steps; done += n) {
-        const struct gi_chain end = {.n_past = chain->n_past + done, .n_tokens = 1, .n_steps = 1};
+        struct gi_joint_place place;
+        const struct gi_chain step = step_of(chain, done, &place);
         n = chain->n_steps - done < most ? chain->n_steps - done : most;
-        dispatch(p, n, 0, p->max_spins, done > 0);
-        if (p->tail && !chain->is_without_tail && !gi_executor_submit(p->tail, &end, err)) {
+        if (p->head && !gi_executor_submit(p->head, &step, err)) {
+            return false;
+        }
+        dispatch(p, n, step.n_past, 0, p->max_spins, done > 0 && !chain->joint);
+        if (p->tail && !chain->is_without_tail && !gi_executor_submit(p->tail, &step, err)) {
             return false;
         }
     }
@@ -102,8 +139,10 @@ struct gi_executor *gi_persistent_executor(struct gi_persistent *persistent)
     return &persistent->base;
 }
 
-void gi_persistent_set_tail(struct gi_persistent *persistent, struct gi_executor *tail)
+void gi_persistent_set_ends(struct gi_persistent *persistent, struct gi_executor *head,
+                            struct gi_executor *tail)
 {
+    persistent->head = head;
     persistent->tail = tail;
 }
 
@@ -131,7 +170,7 @@ static bool try_groups(struct gi_persistent *p, bool *are_together, struct glinf
     if (!gi_buffer_write(&p->control, p->gpu, 0, zeros, p->control.size, err)) {
         return false;
     }
-    dispatch(p, 0, PROBE_BARRIERS, PROBE_SPINS, false);
+    dispatch(p, 0, 0, PROBE_BARRIERS, PROBE_SPINS, false);
     if (!gi_buffer_read(&p->control, p->gpu, CONTROL_FAULT * sizeof(uint32_t), &fault,
                         sizeof(fault), err)) {
         return false;
@@ -227,6 +266,7 @@ static bool init(struct gi_persistent *p, const struct gi_dispatch_table *table,
     if (ok) {
         memcpy(p->bindings, source.bindings, sizeof(p->bindings));
         p->n_bindings = source.n_bindings;
+        p->states = source.states;
         p->bindings[GI_PERSISTENT_CONTROL] = (struct gi_range){&p->control, 0, p->control.size};
         make_key(p, &source);
     }
@@ -260,6 +300,7 @@ void gi_persistent_destroy(struct gi_persistent *persistent)
     if (!persistent) {
         return;
     }
+    gi_executor_destroy(persistent->head);
     gi_executor_destroy(persistent->tail);
     gi_buffer_finish(&persistent->table, persistent->gpu);
     gi_buffer_finish(&persistent->control, persistent->gpu);

@@ -26,9 +26,11 @@ struct gi_persistent *gi_persistent_create(struct gi_gpu *gpu,
 // Accepts NULL.
 void gi_persistent_destroy(struct gi_persistent *persistent);
 
-// Ends every step with a one-step chain of another executor, which it owns from then on. For steps
-// whose end would make the program too long to compile. Each step is then a dispatch of its own.
-void gi_persistent_set_tail(struct gi_persistent *persistent, struct gi_executor *tail);
+// Begins and ends every step with a one-step chain of another executor, which it owns from then on.
+// For steps whose begin or end would make the program too long to compile, or would leave its
+// groups too few registers. Each step is then a dispatch of its own. head may be NULL.
+void gi_persistent_set_ends(struct gi_persistent *persistent, struct gi_executor *head,
+                            struct gi_executor *tail);
 
 // Returns the key of the program: a hash of driver, text and groups.
 const struct gi_hash *gi_persistent_key(const struct gi_persistent *persistent);

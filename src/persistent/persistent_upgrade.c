@@ -154,13 +154,15 @@ static void make_key(struct gi_upgrade *u, const struct gi_executor *multi)
 static bool write_program(struct gi_upgrade *u, struct glinfer_error *err)
 {
     const struct gi_upgrade_source *source = &u->params.source;
-    struct gi_executor *multi = source->multi(source->user, source->steps, err), *tail = NULL;
+    struct gi_executor *multi = source->multi(source->user, source->steps, err), *head, *tail;
     u->made = multi ? make(u, err) : NULL;
-    if (u->made && source->tail) {
-        tail = source->tail(source->user, source->steps, err);
-        gi_persistent_set_tail(u->made, tail);
+    if (!u->made) {
+        return false;
     }
-    if (!u->made || (source->tail && !tail)) {
+    head = source->head ? source->head(source->user, source->steps, err) : NULL;
+    tail = source->tail ? source->tail(source->user, source->steps, err) : NULL;
+    gi_persistent_set_ends(u->made, head, tail);
+    if ((source->head && !head) || (source->tail && !tail)) {
         return false;
     }
     make_key(u, multi);
@@ -227,6 +229,8 @@ static bool try_out(struct gi_upgrade *u, const struct gi_upgrade_place *place, 
         .n_past = place->n_past,
         .n_free = place->n_free,
         .token = place->token,
+        .joint = place->joint,
+        .slots = u->params.slots,
         .n_vocab = u->params.n_vocab,
         .end_ns = is_patient || u->policy.is_asked ? 0 : gi_clock_ns() + TRIAL_NS,
         .is_cold = is_patient && !u->policy.is_at_once,

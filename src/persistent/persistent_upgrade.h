@@ -1,7 +1,7 @@
 // Switches decode steps from the multi-dispatch executor to the persistent one, if that is right
 // and faster: loads the program from the cache or compiles it, tests it, and keeps the verdict. One
-// upgrade serves the steps of one session that end in one way. Obstacles are
-// logged and are not failures, except a lost GPU.
+// upgrade serves the steps of one session, or the joint steps of a group, that end in one way.
+// Obstacles are logged and are not failures, except a lost GPU.
 //
 // Only gi_upgrade_prepare, before an answer, loads programs from the cache and tests each once per
 // driver, within a time box. A missing program is requested after an answer (gi_upgrade_request) if
@@ -23,8 +23,9 @@ struct gi_upgrade_source {
                    struct glinfer_error *err);
     // Returns the multi-dispatch executor of the same steps, made ready; NULL on failure.
     struct gi_executor *(*multi)(void *user, uint32_t steps, struct glinfer_error *err);
-    // Creates the executor that ends each step after the program (gi_persistent_set_tail); NULL:
-    // the program ends them.
+    // Create the executors that begin and end each step (gi_persistent_set_ends); NULL: the program
+    // does.
+    struct gi_executor *(*head)(void *user, uint32_t steps, struct glinfer_error *err);
     struct gi_executor *(*tail)(void *user, uint32_t steps, struct glinfer_error *err);
     // Resets the counters that an abandoned step may leave changed.
     bool (*clear)(void *user, struct glinfer_error *err);
@@ -39,6 +40,7 @@ struct gi_upgrade_params {
     uint32_t n_vocab;
     bool may_be_large;              // groups have room for what the steps share when they are large
     struct gi_range state;          // step_state
+    struct gi_range slots;          // of joint steps: the states of their slots, and the list's own
     const char *folder;             // of verdicts; borrowed; NULL: none are kept
     const char *device, *cache_dir; // of background compiles; borrowed
     bool may_compile;               // in the background
@@ -51,9 +53,10 @@ struct gi_upgrade *gi_upgrade_create(const struct gi_upgrade_params *params,
 void gi_upgrade_destroy(struct gi_upgrade *upgrade);
 
 // A place where steps can be tested: after n_past keys, with n_free free places, beginning with a
-// token.
+// token. Of joint steps n_past is the most of any slot, n_free the least.
 struct gi_upgrade_place {
     uint32_t n_past, n_free, token;
+    const struct gi_joint_place *joint; // of joint steps: live and n_past; NULL: of one sequence
 };
 
 // Switches to the persistent executor if it is available. With is_patient, or where

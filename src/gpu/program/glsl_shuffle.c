@@ -9,7 +9,7 @@
     "return " from_bits "(shuffled[gl_LocalInvocationIndex ^ n]" part "); } "
 
 const char gi_glsl_shuffle_head[] =
-    "shared highp uvec4 shuffled[WG_SIZE]; " // line breaks would move the kernel's lines
+    "shared highp uvec4 shuffled[SHUFFLED]; " // line breaks would move the kernel's lines
     SHUFFLE("float", "floatBitsToUint", "uintBitsToFloat", ".x") //
     SHUFFLE("vec2", "floatBitsToUint", "uintBitsToFloat", ".xy") //
     SHUFFLE("vec4", "floatBitsToUint", "uintBitsToFloat", "")    //

@@ -135,6 +135,18 @@ static void append_defines(struct assembly *a)
     }
 }
 
+// Returns the invocations of a group, or the most that a text for groups of its own size has.
+static int32_t count_invocations(const struct gi_glsl_params *params)
+{
+    enum { MOST = 512 };
+    for (uint32_t i = 0; i < params->n_defines; i++) {
+        if (strcmp(params->defines[i].name, "WG_SIZE") == 0) {
+            return params->defines[i].value;
+        }
+    }
+    return MOST;
+}
+
 static void append_head(struct assembly *a)
 {
     const struct gi_glsl_params *params = a->params;
@@ -151,6 +163,7 @@ static void append_head(struct assembly *a)
     }
     append_defines(a);
     if (wants_subgroups && params->is_shuffled) {
+        append_number(a, "SHUFFLED", count_invocations(params));
         append_head_line(a, gi_glsl_shuffle_head);
     }
     if (params->is_counted) {

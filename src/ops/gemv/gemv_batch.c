@@ -101,8 +101,9 @@ static uint32_t count_steps(const struct gi_gpu *gpu)
 }
 
 // A group takes as many sets of rows as leave about one wave of groups, since it reads x once for
-// all of them; it has two clusters where those make most of a wave, and more, narrower ones where
-// it has many rows. Lists of joint steps are sized for all their rows, those of prompts for 8.
+// all of them; it has two clusters where those make most of a wave, or those that a list's groups
+// have room for, and more, narrower ones where it has many rows. Lists of joint steps are sized for
+// all their rows, those of prompts for 8.
 void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_weight_part *part, const struct gi_rows *x,
                                const struct gi_row_norm *norm, const struct gi_rows *y,
@@ -110,13 +111,16 @@ void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
 {
     enum { TOKENS = 8, SET_ROWS = 16, LEAST_ROWS = 24, LEAST_SLICES = 8 };
     const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
-    const uint64_t n_wave = gi_gpu_class(recorder->gpu)->wave_groups, n_row = part->n_rows;
+    const uint64_t n_row = part->n_rows;
+    const uint64_t n_wave =
+        gi_recorder_n_groups(recorder, gi_gpu_class(recorder->gpu)->wave_groups);
     const uint32_t room = gi_rows_room(x), n_most = room <= 2 ? 2 : room <= 4 ? 4 : TOKENS;
     const uint64_t n_token_group = gi_divide_up(room, TOKENS);
     const bool is_wide = n_row * n_token_group >= LEAST_ROWS * n_wave &&
                          limits->max_invocations >= 512 && limits->max_group_size[0] >= 512;
     const uint32_t n_step = count_steps(recorder->gpu);
-    const uint32_t wg_size = 8 * n_step * (is_wide ? 2 : 1);
+    const uint32_t wg_size =
+        gi_max_u32(gi_recorder_wg_size(recorder, 8 * n_step * (is_wide ? 2 : 1)), 8 * n_step);
     const uint64_t n_used = room < GI_SMALL_BATCH ? n_token_group : 1;
     struct gi_gemm_params own = *params;
     const uint64_t n_set = gi_divide_up(n_row * n_used, SET_ROWS * n_wave); // of a group

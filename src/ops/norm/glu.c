@@ -12,10 +12,11 @@ static void record_part(struct gi_recorder *recorder, const char *label,
                         const struct gi_rows *gate_up, const struct gi_rows *act,
                         enum gi_activation activation, const struct gi_glu_params *params)
 {
-    struct gi_program_key key = GI_KEY(GI_PROGRAM_GLU, {"WG_SIZE", WG_SIZE},
+    const uint32_t wg_size = gi_recorder_wg_size(recorder, WG_SIZE);
+    struct gi_program_key key = GI_KEY(GI_PROGRAM_GLU, {"WG_SIZE", wg_size},
                                        {"ACTIVATION", activation}, {"HALF", gi_half_form(act)});
     gi_key_option(&key, "UNGATED", params->n_part == 0);
-    const uint32_t columns = (act->is_half ? 8 : 4) * WG_SIZE;
+    const uint32_t columns = (act->is_half ? 8 : 4) * wg_size;
     struct gi_dispatch dispatch = {
         .label = label,
         .bindings = {act->range, gate_up->range},

@@ -1,7 +1,9 @@
 #include "persistent/source/persistent_source.h"
 
 #include "base/array.h"
+#include "base/round.h"
 #include "gpu/device/gpu_private.h"
+#include "gpu/dispatch/step_state.h"
 #include "gpu/program/program_private.h"
 #include "persistent/source/persistent_private.h"
 
@@ -95,6 +97,14 @@ static bool open_stage(struct gi_persistent_maker *m, uint32_t entry)
     return true;
 }
 
+// Returns the fields of the text that the parameters of an entry have: others are for other
+// kernels.
+static uint32_t count_fields(const struct gi_persistent_stage *stage,
+                             const struct gi_dispatch *dispatch)
+{
+    return gi_min_u32(stage->text.n_fields, dispatch->params_size / (uint32_t)sizeof(uint32_t));
+}
+
 static void compare_entry(struct gi_persistent_maker *m, struct gi_persistent_stage *stage,
                           uint32_t entry)
 {
@@ -106,7 +116,7 @@ static void compare_entry(struct gi_persistent_maker *m, struct gi_persistent_st
         stage->is_same_begin[i] = stage->is_same_begin[i] && a->offset == b->offset;
         stage->is_same_buffer[i] = stage->is_same_buffer[i] && a->buffer == b->buffer;
     }
-    for (uint32_t i = 0; i < stage->text.n_fields; i++) {
+    for (uint32_t i = 0; i < count_fields(stage, dispatch); i++) {
         stage->is_same_field[i] =
             stage->is_same_field[i] && params[i] == ((const uint32_t *)stage->params)[i];
     }
@@ -132,6 +142,24 @@ static bool find_stages(struct gi_persistent_maker *m)
         }
         m->stage_of[entry] = (uint8_t)i;
         compare_entry(m, &m->stages[i], entry);
+    }
+    return true;
+}
+
+//-- slots -----------------------------------------------------------------------------------------
+
+// Finds the states of a joint list's slots, which the program reads as one uniform block.
+static bool find_slots(struct gi_persistent_maker *m)
+{
+    struct gi_range *states = &m->source->states;
+    for (uint32_t entry = 0; entry < m->n_entries; entry++) {
+        const struct gi_dispatch *dispatch = gi_dispatch_table_at(m->table, entry);
+        const struct gi_range *own = &dispatch->state;
+        *states = states->buffer ? *states : *own;
+        if (dispatch->slot > 0 ||
+            (own->buffer && (own->buffer != states->buffer || own->offset != states->offset))) {
+            return gi_persistent_refuse(m, dispatch, "works for one of several sequences");
+        }
     }
     return true;
 }
@@ -296,6 +324,8 @@ static bool write_text(struct gi_persistent_maker *m)
     m->n_tag = gi_persistent_choose_tags(m);
     fprintf(m->out, "#define GRID_N_TAG %uu\n#define GRID_TELLS %d\n", m->n_tag > 0 ? m->n_tag : 1u,
             gi_persistent_can_tell(m));
+    fprintf(m->out, "#define GRID_STATES %u\n",
+            (uint32_t)(m->source->states.size / GI_STEP_STATE_STRIDE));
     fprintf(m->out,
             "#define GROUP_SIZE %u\n"
             "layout(std140, binding = 0) uniform Table { highp uvec4 table[%u]; };\n"
@@ -329,14 +359,15 @@ static void fill_entry(struct gi_persistent_maker *m, uint32_t entry, uint32_t *
         const struct gi_range *range = &dispatch->bindings[block->binding];
         uint32_t place;
         if (gi_persistent_find_view(m, block->type, range->buffer, &place)) {
-            words[4 + block->binding] =
+            const bool is_fifth = block->binding == GI_MAX_BINDINGS - 1;
+            words[is_fifth ? 2 : 4 + block->binding] =
                 (uint32_t)(range->offset / gi_persistent_element_size(block->type));
-            words[8 + block->binding] = place;
+            words[is_fifth ? 3 : 8 + block->binding] = place;
         }
     }
     if (needs_params(stage)) {
         memcpy(m->source->table + (size_t)*params_at * 4, gi_dispatch_table_params(m->table, entry),
-               stage->text.n_fields * sizeof(uint32_t));
+               dispatch->params_size);
         *params_at += dispatch->params_size / 16;
     }
 }
@@ -380,8 +411,8 @@ static bool make(struct gi_persistent_maker *m)
     if (!m->out || !m->stage_of || !m->is_consumed || !m->is_joined) {
         return gi_error_no_memory(m->err, m->n_entries, "a persistent table");
     }
-    return find_stages(m) && find_views(m) && gi_persistent_bind(m, state) && bind_views(m) &&
-           fill_table(m) && write_text(m);
+    return find_slots(m) && find_stages(m) && find_views(m) && gi_persistent_bind(m, state) &&
+           bind_views(m) && fill_table(m) && write_text(m);
 }
 
 bool gi_persistent_source_init(struct gi_persistent_source *source, const struct gi_gpu *gpu,

@@ -20,6 +20,7 @@ struct gi_persistent_source {
     uint32_t n_words;
     struct gi_range bindings[GI_PERSISTENT_MAX_BINDINGS]; // storage; buffer NULL: none, or control
     uint32_t n_bindings;
+    struct gi_range states; // of a joint list's slots and its own; buffer NULL: of one sequence
 };
 
 // table is recorded, but not sealed; all of its groups have group_size invocations. Fails with

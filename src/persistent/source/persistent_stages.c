@@ -4,6 +4,13 @@
 
 static const char component[] = "xyzw";
 
+// The begin and the buffer of each binding of an entry (glsl/persistent/grid_stage.glsl).
+static const char *const entry_places[GI_MAX_BINDINGS][2] = {
+    {"entry_begin.x", "entry_buffer.x"}, {"entry_begin.y", "entry_buffer.y"},
+    {"entry_begin.z", "entry_buffer.z"}, {"entry_begin.w", "entry_buffer.w"},
+    {"entry_fifth.x", "entry_fifth.y"},
+};
+
 static bool name_block(struct gi_persistent_maker *m, const struct gi_persistent_stage *stage,
                        struct gi_stage_block *block)
 {
@@ -27,12 +34,12 @@ static bool name_block(struct gi_persistent_maker *m, const struct gi_persistent
     if (stage->is_same_buffer[block->binding]) {
         snprintf(index, sizeof(index), "%uu", place);
     } else {
-        snprintf(index, sizeof(index), "entry_buffer.%c", component[block->binding]);
+        snprintf(index, sizeof(index), "%s", entry_places[block->binding][1]);
     }
     if (stage->is_same_begin[block->binding] && !(stage->runtime_begins >> block->binding & 1)) {
         snprintf(begin, sizeof(begin), "%lluu", (unsigned long long)(range->offset / size));
     } else {
-        snprintf(begin, sizeof(begin), "entry_begin.%c", component[block->binding]);
+        snprintf(begin, sizeof(begin), "%s", entry_places[block->binding][0]);
     }
     snprintf(block->prefix, sizeof(block->prefix), "%s_%.*ss[%s].at[%s + (",
              view->is_hot ? "hot" : "cold", GI_STAGE_TEXT(block->type), index, begin);

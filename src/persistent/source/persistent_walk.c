@@ -40,8 +40,8 @@ static void write_grid(const struct gi_persistent_maker *m, uint32_t index)
             const bool is_bounded = is_keys && !grid->is_whole && grid->size[i] > 0;
             const uint32_t most = is_bounded ? grid->size[i] : UINT32_MAX;
             fprintf(m->out, "min((%s + %uu) / %uu, %uu)%s",
-                    is_keys ? "step_now.n_past + step_now.n_tokens" : "step_now.n_tokens",
-                    grid->divisor - 1, grid->divisor, most, comma);
+                    is_keys ? "KEYS_NOW" : "step_now.n_tokens", grid->divisor - 1, grid->divisor,
+                    most, comma);
         }
     }
 }

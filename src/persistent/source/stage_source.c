@@ -441,13 +441,17 @@ static void write_array_sizes(struct pass *p, const struct gi_stage_statement *s
     }
 }
 
-// Undefines the macros of a stage, for the next one.
+// Undefines the macros of a stage, for the next one; one may stand for the instance of StepState.
 static void write_end(const struct pass *p)
 {
     for (uint32_t i = 0; i < p->tokens->count; i++) {
         if (is_directive(p, i, "define")) {
             const struct gi_stage_word name = word_at(p, skip_space(p, skip_space(p, i + 1) + 1));
-            fprintf(p->out, "#undef %.*s\n", GI_STAGE_TEXT(name));
+            const bool is_state =
+                p->stage->state.size > 0 && gi_stage_is_equal(name, p->stage->state);
+            fputs("#undef ", p->out);
+            is_state ? (void)fputs(p->stage->state_name, p->out) : write_word(p, name);
+            fputc('\n', p->out);
         }
     }
 }

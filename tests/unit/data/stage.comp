@@ -22,6 +22,9 @@ struct Item {
 };
 layout(std430, binding = 3) restrict buffer Ring { Item ring[]; };
 #define SOURCE params.begin
+#ifdef SLOT
+#define state states[SLOT]
+#endif
 #define second(i) \
     source[(i) + 1u]
 shared float sums[WG_SIZE];
