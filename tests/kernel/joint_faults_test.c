@@ -1,9 +1,10 @@
 // Answers that decode together on a driver that computes a program wrong (GLINFER_FAULT): the
 // self-test of joint steps finds it, another takes its place or the answers take turns, and their
-// tokens are the right ones; and in f16 (GLINFER_HALF=yes). Exit status 77 where there is no
-// device.
+// tokens are the right ones; in f16 (GLINFER_HALF=yes); and where a joint step is one dispatch.
+// Exit status 77 where there is no device.
 #include "engine/answer/joint_run.h"
 #include "engine/api/call.h"
+#include "engine/session/step_executors.h"
 #include "tests/data/test_data.h"
 #include "tests/kernel/fixture/joint_group.h"
 #include "tests/unit/cmocka_test.h"
@@ -164,6 +165,92 @@ TEST(steps_in_f16_are_not_joint_where_others_have_left)
     assert_true(n_joint > 0);
     if (n_left > 12) { // the tokens of two chains and what was not delivered
         fail_msg("%u steps are joint", n_left);
+    }
+}
+
+//-- joint steps as one dispatch -------------------------------------------------------------------
+
+enum { N_ONE = 3 }; // slots
+
+// Lines of the log on joint steps.
+struct said {
+    bool is_one, is_given_up;
+};
+
+static void note_line(void *user, enum glinfer_log_level level, const char *message)
+{
+    struct said *said = user;
+    (void)level;
+    said->is_one = said->is_one || strstr(message, "is one dispatch of 1 groups (joint)");
+    said->is_given_up =
+        said->is_given_up || strstr(message, "a joint step in one dispatch was given up");
+}
+
+// Opens a group on a device of the class that has such steps, with GLINFER_DISPATCH. Sessions have
+// no steps of one dispatch of their own, which would be taken in turns.
+static struct group open_one(struct tiny_model *own, const char *dispatch, struct said *said)
+{
+    const char *const values[][2] = {{"GLINFER_CLASS", "NVIDIA"},
+                                     {"GLINFER_QUIRKS", "=shared-shuffles"},
+                                     {"GLINFER_HALF", "yes"},
+                                     {"GLINFER_DISPATCH", dispatch}};
+    const struct glinfer_session_params session =
+        PARAMS(session, .n_ctx = N_CTX, .precision = GLINFER_PRECISION_F16);
+    const struct glinfer_device_params params =
+        PARAMS(device, .allow_software = true, .cache_dir = "", .log = note_line, .log_user = said);
+    struct gi_settings settings;
+    gi_settings_read(&settings, &(struct gi_log){0});
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        assert_true(gi_settings_set(&settings, values[i][0], values[i][1]));
+    }
+    struct glinfer_device *device = must_do(gi_device_create(&params, &settings, &err));
+    assert_true(tiny_model_open_on(own, device, test_data("data/models/tiny-q4_0.gguf"), NULL));
+    struct group group = {.f = own};
+    must_do(glinfer_sessions_create(own->model, &session, N_ONE, group.sessions, &err));
+    assert_true(group.sessions[0]->tables.recorder.is_half);
+    for (int i = 0; i < N_ONE; i++) {
+        struct gi_gpu *gpu = gi_session_gpu(group.sessions[i]);
+        struct gi_platform_saved saved;
+        must_do(gi_gpu_enter(gpu, &saved, &err));
+        must_do(gi_step_executors_settle(group.sessions[i], true, &err));
+        gi_gpu_leave(gpu, &saved);
+    }
+    return group;
+}
+
+// A first group polls never in a wait: its first joint chain is given up, and answers go on by many
+// dispatches. A second one gets the same answers by one. A text that a grammar forces has the same
+// log-probabilities; others have as many tokens, of which some may be all but equally likely.
+TEST(steps_as_one_dispatch_give_the_same_answers)
+{
+    static const double tolerance = 0.05; // where an answer is alone, by other kernels
+    static const char *const dispatches[] = {"persistent:1:256:0", "persistent:1:256"};
+    static const char *const forced = "root ::= \"abcdefghabcdefghabcdefgh\"";
+    const struct job jobs[N_ONE] = {
+        {.n_prompt = N_PROMPT, .n_probs = 1, .gbnf = forced},
+        {.n_prompt = 11, .cancel_after = 9},
+        {.n_prompt = 5, .begin_at = 8, .temperature = 0.9f, .top_k = 20}};
+    struct outcome outcomes[2][N_SLOTS] = {0};
+    for (int i = 0; i < 2; i++) {
+        struct said said = {0};
+        struct tiny_model own = {0};
+        struct group group = open_one(&own, dispatches[i], &said);
+        run_jobs(&group, 0, jobs, (1u << N_ONE) - 1, outcomes[i]);
+        close_group(&group);
+        tiny_model_close(&own);
+        assert_true(said.is_one);
+        assert_int_equal(said.is_given_up, i == 0);
+    }
+    for (int i = 0; i < N_ONE; i++) {
+        const struct outcome *found = &outcomes[1][i], *expected = &outcomes[0][i];
+        assert_true(found->n > 0);
+        assert_int_equal(found->n, expected->n);
+        assert_int_equal(found->status, expected->status);
+        assert_int_equal(found->stop, expected->stop);
+        for (uint32_t k = 0; jobs[i].gbnf && k < found->n; k++) {
+            assert_int_equal(found->ids[k], expected->ids[k]);
+            assert_true(fabs((double)found->logprobs[k] - expected->logprobs[k]) < tolerance);
+        }
     }
 }
 

@@ -110,14 +110,15 @@ static void learn_time(struct gi_answer *answer, const struct gi_landing *landin
 }
 
 // Discards the chains after one that its executor gave up, which are no-ops, and continues with the
-// multi-dispatch executor after the last delivered token.
-static bool recover(struct gi_answer *answer, const struct gi_landing *landing)
+// multi-dispatch executor after the last delivered token. is_own: not a joint one's, which
+// joint_run.c gave up.
+static bool recover(struct gi_answer *answer, const struct gi_landing *landing, bool is_own)
 {
     struct glinfer_session *session = answer->session;
     answer->n_submitted = landing->first;
     answer->step = answer->logits = NULL;        // they may be destroyed
     gi_gpu_watch(gi_session_gpu(session), NULL); // no cancellation in the middle of the recovery
-    if (!gi_step_executors_settle(session, true, &answer->err)) {
+    if (!gi_step_executors_settle(session, is_own, &answer->err)) {
         return false;
     }
     gi_gpu_watch(gi_session_gpu(session), &session->is_cancelled);
@@ -184,10 +185,22 @@ static bool take_chain(struct gi_answer *answer)
         return false;
     }
     if (landing->is_faulty) {
-        return recover(answer, landing);
+        return recover(answer, landing, true);
     }
     learn_time(answer, landing);
     return take_landing(answer);
+}
+
+// Submits or retires the next joint chain.
+static bool advance_joint(struct gi_answer *answer)
+{
+    bool has_landed = false;
+    if (!gi_joint_run_advance(answer, &has_landed)) {
+        return false;
+    }
+    return !has_landed                 ? true
+           : answer->landing.is_faulty ? recover(answer, &answer->landing, false)
+                                       : take_landing(answer);
 }
 
 static void deliver_next(struct gi_answer *answer)
@@ -247,8 +260,7 @@ static bool submit_or_take(struct gi_answer *answer)
     const bool takes = is_full || is_joint ||
                        (answer->n_submitted > 0 && answer->n_submitted >= answer->max_steps);
     if (is_joint && session->runner.n_flights == 0) {
-        bool has_landed = false;
-        return gi_joint_run_advance(answer, &has_landed) && (!has_landed || take_landing(answer));
+        return advance_joint(answer);
     }
     if (gi_answer_is_stepped(answer) && !look(answer, takes)) {
         return false;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/round.h"
 #include "engine/answer/adjust.h"
+#include "engine/session/joint_times.h"
 #include "engine/session/session_group.h"
 #include "engine/session/step_executors.h"
 #include "gpu/device/fence.h"
@@ -14,6 +15,7 @@ struct gi_joint_run {
     struct gi_owned owned;
     struct gi_session_group *group; // borrowed
     struct gi_runner runner;
+    struct gi_joint_executors *executors;
     uint32_t n_rows;
     struct gi_step_state written; // the list's own, without unused fields
     // The chain that is being submitted, by one call or several.
@@ -45,6 +47,7 @@ static void destroy(struct gi_owned *owned)
 {
     struct gi_joint_run *joint = (struct gi_joint_run *)owned;
     joint->group->run = NULL;
+    gi_joint_executors_destroy(joint->executors);
     gi_runner_finish(&joint->runner);
     free(joint);
 }
@@ -63,7 +66,9 @@ static struct gi_joint_run *open_run(struct gi_session_group *group, struct glin
     joint->group = group;
     group->run = joint;
     gi_owned_add(&group->owned, &joint->owned, destroy);
-    if (!gi_runner_init_joint(&joint->runner, group->model->device->gpu,
+    joint->executors = gi_joint_executors_create(group, &joint->runner, err);
+    if (!joint->executors ||
+        !gi_runner_init_joint(&joint->runner, group->model->device->gpu,
                               gi_joint_tables_state(&group->joint), rings->range, group->n_slots,
                               rings->stride, err)) {
         gi_owned_destroy(&group->owned, &joint->owned);
@@ -89,20 +94,34 @@ static enum gi_step_end choose_end(const struct gi_session_group *group, uint32_
     return end;
 }
 
-bool gi_joint_run_prepare(struct gi_answer *answer)
+bool gi_joint_run_prepare_session(struct glinfer_session *session, enum gi_step_end end,
+                                  bool is_patient, glinfer_progress_fn progress, void *user,
+                                  struct glinfer_error *err)
 {
-    struct gi_session_group *group = answer->session->group;
+    struct gi_session_group *group = session->group;
     // Recurrent kernels support one sequence, so their answers take turns.
     if (group->n_slots == 1 || gi_has_recurrence(&group->model->hparams)) {
         return true;
     }
-    const uint32_t own = bit_of(answer);
-    bool ok = open_run(group, &answer->err) &&
-              gi_joint_tables_prepare(&group->joint, own, answer->end, &answer->err);
+    if (!open_run(group, err) ||
+        !gi_joint_tables_prepare(&group->joint, 1u << session->slot, end, err)) {
+        return false;
+    }
+    group->run->written = (struct gi_step_state){0};
+    return gi_joint_executors_prepare(group->run->executors, session, end, is_patient, progress,
+                                      user, err);
+}
+
+bool gi_joint_run_prepare(struct gi_answer *answer)
+{
+    struct gi_session_group *group = answer->session->group;
+    bool ok =
+        gi_joint_run_prepare_session(answer->session, answer->end, false, answer->params.progress,
+                                     answer->params.progress_user, &answer->err);
     // The end of any set of answers is that of one of its pairs.
-    for (uint32_t i = 0; ok && i < group->n_slots; i++) {
+    for (uint32_t i = 0; ok && group->run && i < group->n_slots; i++) {
         const struct gi_answer *other = find_answer(group, i);
-        ok = !other || gi_joint_tables_prepare(&group->joint, own | 1u << i,
+        ok = !other || gi_joint_tables_prepare(&group->joint, bit_of(answer) | 1u << i,
                                                gi_joint_end(other->end, answer->end), &answer->err);
     }
     return ok;
@@ -113,13 +132,7 @@ bool gi_joint_run_prepare(struct gi_answer *answer)
 // Returns the bit set of slots in chains that are submitted or open, and not retired.
 static uint32_t find_members(const struct gi_joint_run *joint)
 {
-    const struct gi_runner *runner = &joint->runner;
-    uint32_t set = joint->executor ? joint->place.live : 0;
-    for (uint32_t i = 0; i < runner->n_flights; i++) {
-        const uint32_t index = (runner->next_flight + GI_RUNNER_SLOTS - 1 - i) % GI_RUNNER_SLOTS;
-        set |= runner->flights[index].joint.live & ~runner->flights[index].joint.left;
-    }
-    return set;
+    return gi_runner_joint_slots(&joint->runner) | (joint->executor ? joint->place.live : 0);
 }
 
 static bool has_untaken(const struct gi_answer *answer)
@@ -193,6 +206,16 @@ static bool is_behind(const struct gi_answer *answer)
     return is_decoding(answer) && (answer->next < answer->n_live || has_untaken(answer));
 }
 
+static bool is_any_behind(const struct gi_joint_run *joint)
+{
+    bool is_any = false;
+    for (uint32_t i = 0; i < joint->group->n_slots; i++) {
+        const struct gi_answer *answer = find_answer(joint->group, i);
+        is_any = is_any || (answer && is_behind(answer));
+    }
+    return is_any;
+}
+
 // Returns true if an answer can take part in a chain that begins now.
 static bool is_ready(const struct gi_answer *answer)
 {
@@ -209,19 +232,18 @@ static uint32_t choose_slots(const struct gi_joint_run *joint)
 {
     const struct gi_session_group *group = joint->group;
     const uint32_t n_flights = joint->runner.n_flights;
-    bool is_alone = gi_gpu_platform(joint->runner.gpu)->is_software, is_any_behind = false;
+    bool is_alone = gi_gpu_platform(joint->runner.gpu)->is_software;
     uint32_t set = 0;
     for (uint32_t i = 0; i < group->n_slots; i++) {
         const struct gi_answer *answer = find_answer(group, i);
         if (is_decoding(answer)) {
             is_alone =
                 is_alone || answer->session->gpu_duty < 100 || gi_answer_needs_tokens(answer);
-            is_any_behind = is_any_behind || is_behind(answer);
             set |= (uint32_t)is_ready(answer) << i;
         }
     }
     const bool is_full = n_flights >= (is_alone ? 1 : GI_CHAINS_IN_FLIGHT);
-    return is_full || (is_alone && is_any_behind) || group->joint.is_refused ? 0 : set;
+    return is_full || (is_alone && is_any_behind(joint)) || group->joint.is_refused ? 0 : set;
 }
 
 //-- submitting ------------------------------------------------------------------------------------
@@ -251,14 +273,11 @@ static uint32_t choose_length(const struct gi_joint_run *joint)
 static bool write_rows(struct gi_joint_run *joint, struct glinfer_error *err)
 {
     const struct gi_step_state state = {.token = joint->place.live, .n_tokens = joint->n_rows};
-    if (joint->written.token == state.token && joint->written.n_tokens == state.n_tokens) {
-        return true;
-    }
-    if (!gi_runner_write(&joint->runner, &state, err)) {
-        return false;
-    }
-    joint->written = state;
-    return true;
+    const bool is_written =
+        joint->written.token == state.token && joint->written.n_tokens == state.n_tokens;
+    const bool ok = is_written || gi_runner_write(&joint->runner, &state, err);
+    joint->written = ok ? state : joint->written;
+    return ok;
 }
 
 // Writes the masks of answers with a grammar. Returns the set without the answers whose mask
@@ -282,8 +301,8 @@ static bool begin(struct gi_joint_run *joint, uint32_t set, struct gi_answer *tu
     struct gi_session_group *group = joint->group;
     struct gi_runner *runner = &joint->runner;
     joint->place.live = set;
-    gi_joint_tables_renew(&group->joint); // nothing is being submitted
-    joint->executor = gi_joint_tables_step(&group->joint, set, choose_end(group, set), &turn->err);
+    joint->executor =
+        gi_joint_executors_find(joint->executors, set, choose_end(group, set), &turn->err);
     if (!joint->executor) {
         return group->joint.is_refused;
     }
@@ -370,31 +389,13 @@ static bool fail_all(struct gi_joint_run *joint, const struct gi_answer *answer)
 
 //-- taking ----------------------------------------------------------------------------------------
 
-void gi_joint_times_learn(struct gi_joint_times *times, bool is_lone, uint64_t begin_ns,
-                          uint64_t now, uint32_t n_steps)
+// Discards the chains after one that its executor gave up, which are no-ops: each of their answers
+// goes on after its last token.
+static bool give_up(struct gi_joint_run *joint, struct glinfer_error *err)
 {
-    enum { LATE_CHAINS = 4 }; // the least of their times is close to that of the GPU
-    const bool is_open = !is_lone && gi_joint_times_shared(times, now) == 0;
-    uint64_t *known = &times->step_ns[is_lone];
-    const uint64_t begin =
-        times->is_end_seen && times->last_ns > begin_ns ? times->last_ns : begin_ns;
-    const uint64_t ns = now > begin ? now - begin : 1, step_ns = ns / n_steps;
-    times->is_end_seen = (now - times->polled_ns) * 4 < ns;
-    if (times->is_end_seen || *known == 0 || step_ns < *known || (is_open && times->n_late == 0)) {
-        *known = step_ns;
-    }
-    times->n_late += is_open;
-    if (!is_lone && (times->is_end_seen || times->n_late == LATE_CHAINS)) {
-        times->shared_ns = now;
-        times->n_late = 0;
-    }
-    times->last_ns = now;
-}
-
-uint64_t gi_joint_times_shared(const struct gi_joint_times *times, uint64_t now)
-{
-    const uint64_t kept_ns = 4000000000;
-    return times->shared_ns > 0 && now - times->shared_ns < kept_ns ? times->step_ns[0] : 0;
+    const bool ok = gi_runner_drop_joint(&joint->runner, &joint->landing, err);
+    joint->untaken = joint->landing.joint.live & ~joint->landing.joint.left;
+    return ok && gi_joint_executors_give_up(joint->executors, err);
 }
 
 // Retires the oldest chain in flight if it is complete; never blocks.
@@ -413,6 +414,9 @@ static bool look(struct gi_joint_run *joint, struct gi_answer *answer)
         return false;
     }
     const struct gi_landing *landing = &joint->landing;
+    if (landing->is_faulty) {
+        return give_up(joint, &answer->err);
+    }
     gi_joint_times_learn(&joint->times, gi_joint_is_lone(landing->joint.live), landing->begin_ns,
                          gi_clock_ns(), landing->n_steps);
     joint->runner.step_ns = joint->times.step_ns[gi_joint_is_lone(joint->place.live)];
@@ -433,16 +437,6 @@ static void take(struct gi_joint_run *joint, struct gi_answer *answer)
 }
 
 //-- turns -----------------------------------------------------------------------------------------
-
-static bool is_any_behind(const struct gi_joint_run *joint)
-{
-    bool is_any = false;
-    for (uint32_t i = 0; i < joint->group->n_slots; i++) {
-        const struct gi_answer *answer = find_answer(joint->group, i);
-        is_any = is_any || (answer && is_behind(answer));
-    }
-    return is_any;
-}
 
 bool gi_joint_run_advance(struct gi_answer *answer, bool *has_landed)
 {
@@ -495,4 +489,12 @@ uint64_t gi_joint_run_expected(const struct gi_answer *answer)
     return joint && joint->runner.n_flights > 0 && !joint->executor && gi_joint_run_suits(answer)
                ? gi_runner_expected(&joint->runner)
                : 0;
+}
+
+void gi_joint_run_request(const struct gi_answer *answer)
+{
+    const struct gi_joint_run *joint = joint_of(answer);
+    if (joint) {
+        gi_joint_executors_request(joint->executors, answer->end, joint->times.step_ns[0]);
+    }
 }

@@ -171,6 +171,7 @@ static bool take_turn(struct glinfer_session *session, uint64_t until_ns)
     if (answer->state == GI_ANSWER_IS_OVER) {
         gi_answer_fill_stats(answer);
         gi_step_executors_request(session, gi_answer_step_kind(answer));
+        gi_joint_run_request(answer);
         session->stats = answer->stats;
         answer->delivery.event.kind = GLINFER_EVENT_END;
         answer->delivery.event.stats = &session->stats;

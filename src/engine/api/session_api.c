@@ -1,4 +1,5 @@
 #include "base/arguments.h"
+#include "engine/answer/joint_run.h"
 #include "engine/api/call.h"
 #include "engine/session/samplers.h"
 #include "engine/session/step_executors.h"
@@ -108,7 +109,9 @@ bool glinfer_session_prepare(struct glinfer_session *session,
         !gi_call_begin(session, &saved, err)) {
         return false;
     }
-    const bool ok = gi_session_prepare(session, &own, true, true, err);
+    const bool ok = gi_session_prepare(session, &own, true, true, err) &&
+                    gi_joint_run_prepare_session(session, gi_samplers_choose_end(&own), true,
+                                                 own.progress, own.progress_user, err);
     if (ok && prepared) {
         full.dispatch =
             gi_step_executors_recall(session, gi_samplers_choose_end(&own), full.step_ns);

@@ -120,11 +120,9 @@ struct gi_range gi_joint_tables_state(const struct gi_joint_tables *tables)
 
 static void record_layers(struct gi_joint_tables *tables)
 {
-    gi_graph_embed(&tables->graph);
     for (uint32_t layer = 0; layer < tables->model->hparams.n_layer; layer++) {
         gi_model_family_record(tables->model->family, &tables->graph, layer);
     }
-    gi_graph_output(&tables->graph);
 }
 
 // Records the choice of each row's token. The GPU computes no grid of a joint step.
@@ -143,6 +141,16 @@ static void record_choices(struct gi_joint_tables *tables, enum gi_step_end end)
         gi_tables_record_choice(&graph->recorder, &logits, &graph->adjust, end, &buffers);
     }
     gi_joint_end_slot(graph);
+}
+
+// Records the logits of all rows and, if the GPU chooses the tokens, their choices.
+static void record_tail(struct gi_joint_tables *tables, enum gi_step_end end)
+{
+    tables->graph.logits.is_fine = end == GI_STEP_END_SMALL_K;
+    gi_graph_output(&tables->graph);
+    if (tables->graph.cross_state.size == 0) { // the CPU chooses the tokens of transcripts
+        record_choices(tables, end);
+    }
 }
 
 // Returns true and the slot if the set has one slot and its row a list of its own. In f16, a single
@@ -168,13 +176,45 @@ struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
         choose_rows(tables, 0, tables->joint.n_slots);
     }
     graph->recorder = tables->recorder;
-    graph->logits.is_fine = end == GI_STEP_END_SMALL_K;
     gi_recorder_begin(&graph->recorder, &params, err);
+    gi_graph_embed(graph);
     record_layers(tables);
-    if (graph->cross_state.size == 0) { // the CPU chooses the tokens of transcripts
-        record_choices(tables, end);
-    }
+    record_tail(tables, end);
     return gi_recorder_end(&graph->recorder, err);
+}
+
+void gi_joint_tables_record_layers(struct gi_joint_tables *tables,
+                                   const struct gi_recorder *recorder)
+{
+    struct gi_graph *graph = &tables->graph;
+    choose_rows(tables, 0, tables->joint.n_slots);
+    graph->recorder = tables->recorder;
+    graph->recorder.programs = recorder->programs;
+    graph->recorder.table = recorder->table;
+    graph->recorder.form = recorder->form;
+    record_layers(tables);
+}
+
+struct gi_executor *gi_joint_tables_create_head(struct gi_joint_tables *tables,
+                                                struct glinfer_error *err)
+{
+    const struct gi_dispatch_table_params params = {.state = gi_joint_tables_state(tables)};
+    struct gi_recorder *recorder = &tables->graph.recorder;
+    *recorder = tables->recorder;
+    gi_recorder_begin(recorder, &params, err);
+    gi_graph_embed(&tables->graph);
+    return gi_list_build(recorder->programs, gi_recorder_end(recorder, err), err);
+}
+
+struct gi_executor *gi_joint_tables_create_tail(struct gi_joint_tables *tables,
+                                                enum gi_step_end end, struct glinfer_error *err)
+{
+    const struct gi_dispatch_table_params params = {.state = gi_joint_tables_state(tables)};
+    struct gi_recorder *recorder = &tables->graph.recorder;
+    *recorder = tables->recorder;
+    gi_recorder_begin(recorder, &params, err);
+    record_tail(tables, end);
+    return gi_list_build(recorder->programs, gi_recorder_end(recorder, err), err);
 }
 
 //-- lists that are ready --------------------------------------------------------------------------
@@ -273,6 +313,12 @@ bool gi_joint_tables_prepare(struct gi_joint_tables *tables, uint32_t set, enum 
                              struct glinfer_error *err)
 {
     return gi_joint_tables_step(tables, set, end, err) || tables->is_refused;
+}
+
+bool gi_joint_tables_is_alone(const struct gi_joint_tables *tables, uint32_t set)
+{
+    uint32_t slot;
+    return is_alone(tables, set, &slot);
 }
 
 uint32_t gi_joint_tables_rows(const struct gi_joint_tables *tables, uint32_t set)

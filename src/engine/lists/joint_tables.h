@@ -39,6 +39,15 @@ void gi_joint_tables_finish(struct gi_joint_tables *tables);
 // with the first failure of the recording.
 struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables, uint32_t set,
                                                  enum gi_step_end end, struct glinfer_error *err);
+// Records the layers of a joint step of all slots into the recorder's list, in its form.
+void gi_joint_tables_record_layers(struct gi_joint_tables *tables,
+                                   const struct gi_recorder *recorder);
+// Create the executors of what precedes and follows the layers in a joint step of all slots. The
+// layers were recorded last, which the follower depends on. Return NULL as gi_list_build does.
+struct gi_executor *gi_joint_tables_create_head(struct gi_joint_tables *tables,
+                                                struct glinfer_error *err);
+struct gi_executor *gi_joint_tables_create_tail(struct gi_joint_tables *tables,
+                                                enum gi_step_end end, struct glinfer_error *err);
 // Returns the executor of joint steps of a bit set of slots with this end; on first use records,
 // builds and tests its list. Returns NULL with the error of these, or, without an error, if
 // is_refused: a wrong program has no replacement, which is logged once, and sequences are decoded
@@ -55,6 +64,8 @@ enum gi_step_end gi_joint_end(enum gi_step_end a, enum gi_step_end b);
 // being submitted.
 void gi_joint_tables_forget(struct gi_joint_tables *tables);
 void gi_joint_tables_renew(struct gi_joint_tables *tables);
+// Returns true if a bit set has a list of its own, which computes one row.
+bool gi_joint_tables_is_alone(const struct gi_joint_tables *tables, uint32_t set);
 // Returns the number of rows that the list computes: n_tokens of its step_state.
 uint32_t gi_joint_tables_rows(const struct gi_joint_tables *tables, uint32_t set);
 // Returns the logits of a slot after a joint step.

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/cache_file.h"
+#include "persistent/persistent_check.h"
 #include "persistent/persistent_policy.h"
 #include "persistent/persistent_upgrade.h"
 
@@ -44,24 +45,31 @@ static struct gi_executor *find_multi(void *user, uint32_t end, struct glinfer_e
     return gi_tables_find(&session->tables, GI_LIST_STEP + end, err);
 }
 
-// Clears the counters that are zero between steps and that a step given up in the middle may leave
-// nonzero (ops/attention/attention.h, ops/sample/sample.h).
-static bool clear_counters(void *user, struct glinfer_error *err)
+// Clears the counters of attention that are zero between steps and that a step given up in the
+// middle may leave nonzero (ops/attention/attention.h).
+static bool clear_attention(struct gi_runner *runner, struct gi_range scratch,
+                            const struct gi_graph *graph, struct glinfer_error *err)
 {
     static const uint32_t zeros[4]; // the counters of a head
-    struct glinfer_session *session = user;
-    const struct gi_attention_scratch *scratch = &session->tables.graph.attention;
-    const struct gi_logits *logits = &session->tables.graph.logits;
-    struct gi_range range = scratch->range;
-    range.offset += (uint64_t)scratch->counter * sizeof(zeros[0]);
     bool ok = true;
-    for (uint32_t head = 0; ok && head < session->sequence.cache[0].n_head; head++) {
-        ok = gi_runner_fill(&session->runner, &range, zeros, sizeof(zeros), err);
-        range.offset += sizeof(zeros);
+    scratch.offset += (uint64_t)graph->attention.counter * sizeof(zeros[0]);
+    for (uint32_t head = 0; ok && head < graph->kv_cache[0].n_head; head++) {
+        ok = gi_runner_fill(runner, &scratch, zeros, sizeof(zeros), err);
+        scratch.offset += sizeof(zeros);
     }
-    range = logits->range;
-    range.offset += (uint64_t)logits->scratch * sizeof(zeros[0]);
-    return ok && gi_runner_fill(&session->runner, &range, zeros, sizeof(zeros), err);
+    return ok;
+}
+
+// Clears also the counters of what chooses tokens (ops/sample/sample.h).
+static bool clear_counters(void *user, struct glinfer_error *err)
+{
+    static const uint32_t zeros[4];
+    struct glinfer_session *session = user;
+    const struct gi_graph *graph = &session->tables.graph;
+    struct gi_range range = graph->logits.range;
+    range.offset += (uint64_t)graph->logits.scratch * sizeof(zeros[0]);
+    return clear_attention(&session->runner, graph->attention.range, graph, err) &&
+           gi_runner_fill(&session->runner, &range, zeros, sizeof(zeros), err);
 }
 
 static struct gi_executor *create_tail(void *user, uint32_t end, struct glinfer_error *err)
@@ -242,6 +250,205 @@ const struct gi_hash *gi_step_executors_key(struct glinfer_session *session, enu
     struct gi_upgrade *upgrade = session->step_executors->upgrades[end];
     return upgrade ? gi_upgrade_recall(upgrade).key : NULL;
 }
+
+//-- joint steps -----------------------------------------------------------------------------------
+
+struct gi_joint_executors {
+    struct gi_session_group *group;                 // borrowed
+    struct gi_runner *runner;                       // borrowed
+    struct gi_upgrade *upgrades[GI_STEP_END_COUNT]; // NULL: not prepared yet
+};
+
+static uint32_t all_slots(const struct gi_joint_executors *own)
+{
+    return (1u << own->group->n_slots) - 1;
+}
+
+static bool record_joint(void *user, uint32_t end, const struct gi_list_form *form,
+                         struct gi_program_table *programs, struct gi_dispatch_table *list,
+                         struct glinfer_error *err)
+{
+    struct gi_joint_executors *own = user;
+    const struct gi_recorder recorder = {.programs = programs, .table = list, .form = *form};
+    (void)end;
+    gi_joint_tables_record_layers(&own->group->joint, &recorder);
+    return gi_recorder_check(&recorder, err);
+}
+
+static struct gi_executor *find_joint_multi(void *user, uint32_t end, struct glinfer_error *err)
+{
+    struct gi_joint_executors *own = user;
+    return gi_joint_tables_step(&own->group->joint, all_slots(own), (enum gi_step_end)end, err);
+}
+
+static struct gi_executor *create_joint_head(void *user, uint32_t end, struct glinfer_error *err)
+{
+    (void)end;
+    return gi_joint_tables_create_head(&((struct gi_joint_executors *)user)->group->joint, err);
+}
+
+static struct gi_executor *create_joint_tail(void *user, uint32_t end, struct glinfer_error *err)
+{
+    return gi_joint_tables_create_tail(&((struct gi_joint_executors *)user)->group->joint,
+                                       (enum gi_step_end)end, err);
+}
+
+static bool clear_joint_counters(void *user, struct glinfer_error *err)
+{
+    const struct gi_joint_executors *own = user;
+    const struct gi_joint_tables *tables = &own->group->joint;
+    bool ok = true;
+    for (uint32_t slot = 0; ok && slot < own->group->n_slots; slot++) {
+        const struct gi_range scratch = gi_slot_range(&tables->joint.attention, slot);
+        ok = clear_attention(own->runner, scratch, &tables->graph, err);
+    }
+    return ok;
+}
+
+struct gi_joint_executors *gi_joint_executors_create(struct gi_session_group *group,
+                                                     struct gi_runner *runner,
+                                                     struct glinfer_error *err)
+{
+    struct gi_joint_executors *own =
+        gi_array_zeroed(1, sizeof(*own), "the executors of joint steps", err);
+    if (own) {
+        own->group = group;
+        own->runner = runner;
+    }
+    return own;
+}
+
+static void forget(struct gi_joint_executors *own)
+{
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        gi_upgrade_destroy(own->upgrades[end]);
+        own->upgrades[end] = NULL;
+    }
+}
+
+void gi_joint_executors_destroy(struct gi_joint_executors *executors)
+{
+    if (executors) {
+        forget(executors);
+        free(executors);
+    }
+}
+
+static struct gi_upgrade *create_joint_upgrade(struct gi_joint_executors *own, enum gi_step_end end,
+                                               struct glinfer_error *err)
+{
+    struct gi_session_group *group = own->group;
+    const struct glinfer_model *model = group->model;
+    const struct glinfer_device *device = model->device;
+    const struct gi_upgrade_params params = {
+        .gpu = device->gpu,
+        .runner = own->runner,
+        .source = {.user = own,
+                   .steps = (uint32_t)end,
+                   .record = record_joint,
+                   .multi = find_joint_multi,
+                   .head = create_joint_head,
+                   .tail = create_joint_tail,
+                   .clear = clear_joint_counters},
+        .name = "joint",
+        .layer_bytes = model->info.weights / model->hparams.n_layer,
+        .n_vocab = model->hparams.n_vocab,
+        .state = gi_joint_tables_state(&group->joint),
+        .slots = group->joint.joint.state.range,
+        .folder = device->verdict_folder,
+        .device = gi_gpu_platform(device->gpu)->device,
+        .cache_dir = device->cache_dir,
+        .may_compile = device->may_compile,
+    };
+    return gi_upgrade_create(&params, err);
+}
+
+// Returns true if no other session than `own` has an answer in progress.
+static bool is_idle(const struct gi_joint_executors *executors, const struct glinfer_session *own)
+{
+    const struct gi_session_group *group = executors->group;
+    bool is_any = executors->runner->n_flights > 0;
+    for (uint32_t i = 0; i < group->n_slots; i++) {
+        const struct glinfer_session *session = group->sessions[i];
+        is_any = is_any || (session && session != own && session->answer);
+    }
+    return !is_any;
+}
+
+// Returns the place where all slots with room are tested, after what each has in its cache.
+static struct gi_upgrade_place find_place(const struct gi_joint_executors *executors,
+                                          struct gi_joint_place *joint)
+{
+    const struct gi_session_group *group = executors->group;
+    struct gi_upgrade_place place = {.token = 1, .joint = joint};
+    *joint = (struct gi_joint_place){0};
+    for (uint32_t i = 0; i < group->n_slots; i++) {
+        const struct glinfer_session *session = group->sessions[i];
+        if (session &&
+            session->sequence.n_past + GI_PERSISTENT_TRIED_STEPS <= session->sequence.n_ctx) {
+            joint->live |= 1u << i;
+            joint->n_past[i] = session->sequence.n_past;
+            place.n_past = gi_max_u32(place.n_past, session->sequence.n_past);
+            place.n_free = GI_PERSISTENT_TRIED_STEPS;
+        }
+    }
+    return place;
+}
+
+bool gi_joint_executors_prepare(struct gi_joint_executors *executors,
+                                const struct glinfer_session *own, enum gi_step_end end,
+                                bool is_patient, glinfer_progress_fn progress, void *user,
+                                struct glinfer_error *err)
+{
+    const struct gi_joint_tables *tables = &executors->group->joint;
+    struct gi_upgrade **upgrade = &executors->upgrades[end];
+    struct gi_joint_place joint;
+    if (!tables->recorder.is_half || tables->is_refused ||
+        (*upgrade && gi_upgrade_is_settled(*upgrade)) || !is_idle(executors, own)) {
+        return true;
+    }
+    *upgrade = *upgrade ? *upgrade : create_joint_upgrade(executors, end, err);
+    gi_runner_set_budget(executors->runner, own->runner.budget_ns);
+    const struct gi_upgrade_place place = find_place(executors, &joint);
+    return *upgrade && gi_upgrade_prepare(*upgrade, &place, is_patient, progress, user, err);
+}
+
+struct gi_executor *gi_joint_executors_find(struct gi_joint_executors *executors, uint32_t set,
+                                            enum gi_step_end end, struct glinfer_error *err)
+{
+    struct gi_joint_tables *tables = &executors->group->joint;
+    if (tables->is_stale) {
+        forget(executors);
+    }
+    gi_joint_tables_renew(tables);
+    struct gi_executor *executor =
+        executors->upgrades[end] && !gi_joint_tables_is_alone(tables, set)
+            ? gi_upgrade_executor(executors->upgrades[end])
+            : NULL;
+    return executor && !tables->is_refused ? executor : gi_joint_tables_step(tables, set, end, err);
+}
+
+void gi_joint_executors_request(struct gi_joint_executors *executors, enum gi_step_end end,
+                                uint64_t step_ns)
+{
+    if (executors->upgrades[end]) {
+        gi_upgrade_request(executors->upgrades[end], step_ns);
+    }
+}
+
+bool gi_joint_executors_give_up(struct gi_joint_executors *executors, struct glinfer_error *err)
+{
+    bool ok = true;
+    gi_log_write(gi_gpu_log(executors->runner->gpu), GLINFER_LOG_WARN,
+                 "a joint step in one dispatch was given up: its groups did not run together; the "
+                 "sessions go on without");
+    for (int end = 0; end < GI_STEP_END_COUNT; end++) {
+        ok = (!executors->upgrades[end] || gi_upgrade_give_up(executors->upgrades[end], err)) && ok;
+    }
+    return ok;
+}
+
+//-- names -----------------------------------------------------------------------------------------
 
 const char *glinfer_dispatch_name(enum glinfer_dispatch dispatch)
 {

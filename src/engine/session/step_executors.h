@@ -49,3 +49,35 @@ bool gi_step_executors_is_one(const struct glinfer_session *session, enum gi_ste
                               uint64_t *multi_ns, uint64_t *one_ns);
 // Returns the cache key of the verdicts on such steps; NULL: none. For tests.
 const struct gi_hash *gi_step_executors_key(struct glinfer_session *session, enum gi_step_end end);
+
+//-- joint steps -----------------------------------------------------------------------------------
+
+// The executors of a group's joint steps: their lists (engine/lists/joint_tables.h) or, in f16, one
+// dispatch for the layers of all slots between two short lists.
+struct gi_joint_executors;
+
+// Creates the executors of a group without choosing any. runner: of its joint chains. NULL with
+// NO_MEMORY.
+struct gi_joint_executors *gi_joint_executors_create(struct gi_session_group *group,
+                                                     struct gi_runner *runner,
+                                                     struct glinfer_error *err);
+// Accepts NULL.
+void gi_joint_executors_destroy(struct gi_joint_executors *executors);
+
+// Chooses the executor of joint steps with this end, after the list of all slots was prepared,
+// unless another session than `own` has an answer in progress, whose state trials would change.
+// With is_patient compiles the program; progress may be NULL. The states of all slots, and the
+// list's own, are to be written again. Fails with CANCELLED, GPU_LOST.
+bool gi_joint_executors_prepare(struct gi_joint_executors *executors,
+                                const struct glinfer_session *own, enum gi_step_end end,
+                                bool is_patient, glinfer_progress_fn progress, void *user,
+                                struct glinfer_error *err);
+// Returns the executor of a bit set of slots, as gi_joint_tables_step does. Nothing is being
+// submitted: lists that are stale are recorded again.
+struct gi_executor *gi_joint_executors_find(struct gi_joint_executors *executors, uint32_t set,
+                                            enum gi_step_end end, struct glinfer_error *err);
+// Compiles a missing program in the background, if steps of step_ns may become faster.
+void gi_joint_executors_request(struct gi_joint_executors *executors, enum gi_step_end end,
+                                uint64_t step_ns);
+// Abandons all programs after a fault. Fails with GPU_LOST.
+bool gi_joint_executors_give_up(struct gi_joint_executors *executors, struct glinfer_error *err);

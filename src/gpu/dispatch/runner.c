@@ -308,6 +308,33 @@ bool gi_runner_drop(struct gi_runner *runner, bool *is_faulty, struct glinfer_er
     return true;
 }
 
+uint32_t gi_runner_joint_slots(const struct gi_runner *runner)
+{
+    uint32_t set = 0;
+    for (uint32_t i = 0; i < runner->n_flights; i++) {
+        const uint32_t index = (find_oldest(runner) + i) % GI_RUNNER_SLOTS;
+        set |= runner->flights[index].joint.live & ~runner->flights[index].joint.left;
+    }
+    return set;
+}
+
+bool gi_runner_drop_joint(struct gi_runner *runner, struct gi_landing *faulty,
+                          struct glinfer_error *err)
+{
+    struct gi_joint_place *lost = &faulty->joint;
+    bool is_faulty = true;
+    for (uint32_t k = 0; k < runner->n_flights; k++) {
+        const uint32_t index = (find_oldest(runner) + k) % GI_RUNNER_SLOTS;
+        const struct gi_joint_place *place = &runner->flights[index].joint;
+        for (uint32_t i = 0; i < GI_MAX_ROWS; i++) {
+            lost->first[i] = lost->live >> i & 1 ? lost->first[i] : place->first[i];
+        }
+        lost->live |= place->live;
+        lost->left |= place->left;
+    }
+    return gi_runner_drop(runner, &is_faulty, err);
+}
+
 bool gi_runner_check_count(const struct gi_runner *runner, const struct gi_landing *landing,
                            uint32_t n_live, struct glinfer_error *err)
 {

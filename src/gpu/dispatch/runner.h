@@ -114,6 +114,12 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing,
 // Returns the results of a joint chain for the sequence in a slot; entries is NULL if it took no
 // part.
 struct gi_landing gi_landing_of_slot(const struct gi_landing *landing, uint32_t slot);
+// Returns the bit set of slots in joint chains in flight whose results somebody waits for.
+uint32_t gi_runner_joint_slots(const struct gi_runner *runner);
+// Forgets the joint chains in flight after one that has a fault, and adds their slots to it, each
+// with the first of its lost steps. Fails with GPU_LOST.
+bool gi_runner_drop_joint(struct gi_runner *runner, struct gi_landing *faulty,
+                          struct glinfer_error *err);
 // Forgets the chains in flight. Waits for chains that may have a fault, and sets *is_faulty if one
 // has. Fails with GPU_LOST.
 bool gi_runner_drop(struct gi_runner *runner, bool *is_faulty, struct glinfer_error *err);

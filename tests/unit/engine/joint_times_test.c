@@ -1,5 +1,5 @@
 // Times of joint steps.
-#include "engine/answer/joint_run.h"
+#include "engine/session/joint_times.h"
 #include "tests/unit/cmocka_test.h"
 
 enum { SEVERAL, LONE };
