@@ -227,12 +227,18 @@ def keeps_silent_streams():
         return answer.status, text
 
     with Server(GLINFER, MODEL, "-c", "4096") as server:
-        long = threading.Thread(target=lambda: server.ask("/completion", prompt="Once", n_predict=3000, ignore_eos=True, temperature=0))
-        long.start()
-        while not server.slots()[0]["is_processing"]:
-            time.sleep(0.01)
-        status, text = lines(server, sse_ping_interval=1)
-        long.join()
+        for n_long in (1, 2, 4, 8):  # as many long answers before it as this machine needs a second for
+            long = [threading.Thread(target=lambda: server.ask("/completion", prompt="Once", n_predict=3000, ignore_eos=True, temperature=0))
+                    for _ in range(n_long)]
+            for thread in long:
+                thread.start()
+            while not server.slots()[0]["is_processing"]:
+                time.sleep(0.01)
+            status, text = lines(server, sse_ping_interval=1)
+            for thread in long:
+                thread.join()
+            if text.startswith(":"):
+                break
         true(status == 200 and text.startswith(":\n\n") and "data: " in text, text[:80])
         true("\n:" not in lines(server)[1], "a stream that is quick")
 

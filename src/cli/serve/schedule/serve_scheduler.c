@@ -73,16 +73,16 @@ static void count_begin(struct serve_scheduler *s, const struct serve_slot *slot
     unlock_slot(s);
 }
 
-// Counts a text of n tokens whose embedding was computed; 0: nothing.
+// Counts a text of n tokens whose embedding was computed.
 static void count_text(struct serve_scheduler *s, const struct serve_slot *slot, size_t n)
 {
     struct serve_counts *counts = &s->seen.counts;
     pthread_mutex_lock(&s->lock);
     counts->n_prompt += n;
-    counts->prompt_ms += n > 0 ? 1e3 * (cli_now() - slot->begin) : 0;
-    counts->n_steps += n > 0;
-    counts->n_busy += n > 0;
-    counts->n_done += n > 0;
+    counts->prompt_ms += 1e3 * (cli_now() - slot->begin);
+    counts->n_steps++;
+    counts->n_busy++;
+    counts->n_done++;
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -211,8 +211,14 @@ static void start_job(struct serve_scheduler *s, struct serve_job *job)
     if (is_speech) {
         return;
     }
-    if (!slot->job) { // an action or an embedding, which is complete
-        count_text(s, slot, is_action ? 0 : job->prompt.count);
+    if (is_action) {
+        serve_task_unref(job->task);
+        return;
+    }
+    if (!slot->job) { // an embedding, which is counted before its client may look
+        const struct serve_event end = {.kind = SERVE_EVENT_END, .choice = job->choice};
+        count_text(s, slot, job->prompt.count);
+        serve_mailbox_send(&job->task->mailbox, &end, NULL, NULL);
         serve_task_unref(job->task);
         return;
     }

@@ -189,9 +189,7 @@ static bool embed(struct serve_slot *slot, struct serve_job *job, struct glinfer
     const struct serve_event values = {.kind = SERVE_EVENT_VALUES,
                                        .choice = job->choice,
                                        .text_size = embedding.count * sizeof(float)};
-    const struct serve_event end = {.kind = SERVE_EVENT_END, .choice = job->choice};
     serve_mailbox_send(&task->mailbox, &values, (const char *)embedding.values, NULL);
-    serve_mailbox_send(&task->mailbox, &end, NULL, NULL);
     free(embedding.values);
     return true;
 }
