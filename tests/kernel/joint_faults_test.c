@@ -8,6 +8,7 @@
 #include "tests/data/test_data.h"
 #include "tests/kernel/fixture/joint_group.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/temp_folder.h"
 
 #include <math.h>
 #include <string.h>
@@ -174,30 +175,34 @@ enum { N_ONE = 3 }; // slots
 
 // Lines of the log on joint steps.
 struct said {
-    bool is_one, is_given_up;
+    bool is_one, is_given_up, is_compiled;
 };
 
 static void note_line(void *user, enum glinfer_log_level level, const char *message)
 {
     struct said *said = user;
     (void)level;
+    said->is_compiled = said->is_compiled || strstr(message, "compiling persistent");
     said->is_one = said->is_one || strstr(message, "is one dispatch of 1 groups (joint)");
     said->is_given_up =
         said->is_given_up || strstr(message, "a joint step in one dispatch was given up");
 }
 
-// Opens a group on a device of the class that has such steps, with GLINFER_DISPATCH. Sessions have
+// Opens a group of sessions of n_ctx tokens on a device of the class that has such steps, with
+// GLINFER_DISPATCH. Sessions have
 // no steps of one dispatch of their own, which would be taken in turns.
-static struct group open_one(struct tiny_model *own, const char *dispatch, struct said *said)
+static struct group open_one(struct tiny_model *own, const char *dispatch, uint32_t n_ctx,
+                             struct said *said)
 {
     const char *const values[][2] = {{"GLINFER_CLASS", "NVIDIA"},
                                      {"GLINFER_QUIRKS", "=shared-shuffles"},
                                      {"GLINFER_HALF", "yes"},
                                      {"GLINFER_DISPATCH", dispatch}};
     const struct glinfer_session_params session =
-        PARAMS(session, .n_ctx = N_CTX, .precision = GLINFER_PRECISION_F16);
+        PARAMS(session, .n_ctx = n_ctx, .precision = GLINFER_PRECISION_F16);
     const struct glinfer_device_params params =
-        PARAMS(device, .allow_software = true, .cache_dir = "", .log = note_line, .log_user = said);
+        PARAMS(device, .allow_software = true, .cache_dir = temp_folder, .log = note_line,
+               .log_user = said);
     struct gi_settings settings;
     gi_settings_read(&settings, &(struct gi_log){0});
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
@@ -219,8 +224,9 @@ static struct group open_one(struct tiny_model *own, const char *dispatch, struc
 }
 
 // A first group polls never in a wait: its first joint chain is given up, and answers go on by many
-// dispatches. A second one gets the same answers by one. A text that a grammar forces has the same
-// log-probabilities; others have as many tokens, of which some may be all but equally likely.
+// dispatches. A second one, with another context but the same program, gets the same answers by
+// one. A text that a grammar forces has the same log-probabilities; others have as many tokens, of
+// which some may be all but equally likely.
 TEST(steps_as_one_dispatch_give_the_same_answers)
 {
     static const double tolerance = 0.05; // where an answer is alone, by other kernels
@@ -231,16 +237,19 @@ TEST(steps_as_one_dispatch_give_the_same_answers)
         {.n_prompt = 11, .cancel_after = 9},
         {.n_prompt = 5, .begin_at = 8, .temperature = 0.9f, .top_k = 20}};
     struct outcome outcomes[2][N_SLOTS] = {0};
+    assert_int_equal(make_temp_folder(NULL), 0);
     for (int i = 0; i < 2; i++) {
         struct said said = {0};
         struct tiny_model own = {0};
-        struct group group = open_one(&own, dispatches[i], &said);
+        struct group group = open_one(&own, dispatches[i], (uint32_t)(i + 1) * N_CTX, &said);
         run_jobs(&group, 0, jobs, (1u << N_ONE) - 1, outcomes[i]);
         close_group(&group);
         tiny_model_close(&own);
         assert_true(said.is_one);
+        assert_int_equal(said.is_compiled, i == 0);
         assert_int_equal(said.is_given_up, i == 0);
     }
+    remove_temp_folder(NULL);
     for (int i = 0; i < N_ONE; i++) {
         const struct outcome *found = &outcomes[1][i], *expected = &outcomes[0][i];
         assert_true(found->n > 0);

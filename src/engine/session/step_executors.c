@@ -363,11 +363,12 @@ static struct gi_upgrade *create_joint_upgrade(struct gi_joint_executors *own, e
     return gi_upgrade_create(&params, err);
 }
 
-// Returns true if no other session than `own` has an answer in progress.
+// Returns true if no other session than `own` has an answer in progress. Joint chains that all have
+// left may be in flight.
 static bool is_idle(const struct gi_joint_executors *executors, const struct glinfer_session *own)
 {
     const struct gi_session_group *group = executors->group;
-    bool is_any = executors->runner->n_flights > 0;
+    bool is_any = gi_runner_joint_slots(executors->runner) != 0;
     for (uint32_t i = 0; i < group->n_slots; i++) {
         const struct glinfer_session *session = group->sessions[i];
         is_any = is_any || (session && session != own && session->answer);

@@ -55,7 +55,9 @@ void gi_op_attention(struct gi_recorder *recorder, const char *label,
     (GI_PARAM_BIT(struct gi_attention_params, n_ctx) |                                             \
      GI_PARAM_BIT(struct gi_attention_params, k) | GI_PARAM_BIT(struct gi_attention_params, v) |   \
      GI_PARAM_BIT(struct gi_attention_params, k_scale) |                                           \
-     GI_PARAM_BIT(struct gi_attention_params, v_scale))
+     GI_PARAM_BIT(struct gi_attention_params, v_scale) |                                           \
+     GI_PARAM_BIT(struct gi_attention_params, slot_cache) |                                        \
+     GI_PARAM_BIT(struct gi_attention_params, slot_scratch))
 
 // Returns the parameters that all kernels of decode attention share, for a context of at most
 // max_range key ranges.

@@ -12,7 +12,8 @@
     (GI_PARAM_BIT(struct gi_rope_kv_params, n_ctx) | GI_PARAM_BIT(struct gi_rope_kv_params, k) |   \
      GI_PARAM_BIT(struct gi_rope_kv_params, v) | GI_PARAM_BIT(struct gi_rope_kv_params, k_scale) | \
      GI_PARAM_BIT(struct gi_rope_kv_params, v_scale) |                                             \
-     GI_PARAM_BIT(struct gi_rope_kv_params, rope))
+     GI_PARAM_BIT(struct gi_rope_kv_params, rope) |                                                \
+     GI_PARAM_BIT(struct gi_rope_kv_params, slot_cache))
 
 static struct gi_program_key make_key(enum gi_program_id id, const struct gi_kv_layer *layer,
                                       uint32_t wg_size)
@@ -35,8 +36,9 @@ static void record_rope(struct gi_recorder *recorder, const char *label, struct 
         .runtime_params = CONTEXT_PARAMS,
         .grid = gi_grid_rows(n_group, true),
     };
-    if (gi_recorder_is_joint(recorder)) {
+    if (gi_recorder_is_joint(recorder)) { // q of a slot is in its cache
         dispatch.grid.rule = GI_GRID_FIXED;
+        dispatch.runtime_params |= GI_PARAM_BIT(struct gi_rope_kv_params, q_stride);
         gi_recorder_add_slots(recorder, 1, key, &dispatch);
     }
     gi_recorder_add(recorder, key, &dispatch);

@@ -67,6 +67,8 @@ static void record(struct gi_recorder *recorder, const char *label,
         .bindings = {y->range, x->range, part->quads, part->aux,
                      vectors ? *vectors : (struct gi_range){0}},
         GI_PARAMS_OF(*params),
+        // Rows of attention are as far apart as its scratch is large, which depends on the context.
+        .runtime_params = GI_PARAM_BIT(struct gi_gemm_params, x_stride),
         .grid = {.size = {1, gi_divide_up(part->n_rows, n_row), 1},
                  .rule = GI_GRID_TOKENS,
                  .axis = 0,
