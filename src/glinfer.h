@@ -642,8 +642,8 @@ enum glinfer_dispatch {
     GLINFER_DISPATCH_INDIRECT, // one dispatch per kernel; grids that grow with the context are
                                // computed on the GPU
     // One dispatch for several steps, whose workgroups wait for each other. Where tokens are
-    // sampled from the whole vocabulary (top_k 0 or over 112), one dispatch for each step up to its
-    // logits.
+    // sampled from the whole vocabulary (top_k 0 or over 112), and where sessions that were created
+    // together share their steps, one dispatch for each step up to its logits.
     GLINFER_DISPATCH_PERSISTENT,
     GLINFER_DISPATCH_WAYS, // number of values
 };

@@ -19,7 +19,7 @@ GI_PARAMS(gemm,
     uint is_added; // gemm_half, gemv_batch_half: 1: y += the product, 0: y = it; one program for both
     // n_set to eps of gemv_batch_half alone
     uint n_set; // pairs of tiles of rows of a cluster, one after the other
-    uint n_slice; // of k, of a cluster: a power of two from 4 to STEPS
+    uint n_slice; // of k, of a cluster: a power of two from 8 to STEPS
     uint x_form; // 0: tiles, 1: rows in f32, 2: rows in f32 that the kernel norms
     uint gamma; // of the norm, in floats of the vectors
     float eps; // of the norm

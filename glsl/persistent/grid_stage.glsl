@@ -56,7 +56,7 @@ bool stage_is_whole()
 // prefetch() is what the stage does for its next group while others work for it, run() the rest.
 #define STAGE_GROUPS(run, prefetch)                                                                  \
     uint n = stage_n_groups.x * stage_n_groups.y * stage_n_groups.z;                                 \
-    for (uint i = gl_WorkGroupID.x; i < n;) {                                                                \
+    for (uint i = gl_WorkGroupID.x; i < n;) {                                                        \
         place_group(i);                                                                              \
         run;                                                                                         \
         i += gl_NumWorkGroups.x;                                                                     \

@@ -2,7 +2,7 @@
 // src/persistent/source/persistent_source.c makes. It gives
 //
 //   table            ENTRY_QUADS of table an entry: stage, barrier and place of its parameters; where its
-//                    four bindings begin, in elements; which buffer of their kind they lie in
+//                    bindings begin, in elements; which buffer of their kind they lie in
 //   run_step()       all groups of all entries that are this group's; false if groups are missing
 layout(location = 0) uniform uint n_steps;
 layout(location = 2) uniform uint n_empty; // barriers before the first step

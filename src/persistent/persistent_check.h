@@ -12,7 +12,7 @@
 #define GI_PERSISTENT_TRIED_STEPS 8
 
 struct gi_persistent_check {
-    struct gi_runner *runner;           // no chain is in flight
+    struct gi_runner *runner;           // nobody waits for a chain in flight
     struct gi_executor *multi;          // of the same steps
     struct gi_persistent *persistent;   // built
     uint32_t n_past, n_free;            // keys in the cache, and free places after them

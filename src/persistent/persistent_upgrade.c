@@ -75,7 +75,9 @@ static void accept(struct gi_upgrade *u)
     u->phase = PHASE_READY;
     gi_log_write(gi_gpu_log(u->params.gpu), GLINFER_LOG_INFO,
                  "%s is one dispatch of %u groups (%s)",
-                 u->params.source.tail ? "a step up to its logits" : "a chain of steps",
+                 u->params.source.head   ? "a step from its embedding to its logits"
+                 : u->params.source.tail ? "a step up to its logits"
+                                         : "a chain of steps",
                  gi_persistent_groups(u->made), u->params.name);
 }
 
@@ -155,14 +157,15 @@ static bool write_program(struct gi_upgrade *u, struct glinfer_error *err)
 {
     const struct gi_upgrade_source *source = &u->params.source;
     struct gi_executor *multi = source->multi(source->user, source->steps, err), *head, *tail;
-    u->made = multi ? make(u, err) : NULL;
+    head = multi && source->head ? source->head(source->user, source->steps, err) : NULL;
+    u->made = multi && (head || !source->head) ? make(u, err) : NULL;
     if (!u->made) {
+        gi_executor_destroy(head);
         return false;
     }
-    head = source->head ? source->head(source->user, source->steps, err) : NULL;
     tail = source->tail ? source->tail(source->user, source->steps, err) : NULL;
     gi_persistent_set_ends(u->made, head, tail);
-    if ((source->head && !head) || (source->tail && !tail)) {
+    if (source->tail && !tail) {
         return false;
     }
     make_key(u, multi);

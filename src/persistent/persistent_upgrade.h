@@ -53,7 +53,7 @@ struct gi_upgrade *gi_upgrade_create(const struct gi_upgrade_params *params,
 void gi_upgrade_destroy(struct gi_upgrade *upgrade);
 
 // A place where steps can be tested: after n_past keys, with n_free free places, beginning with a
-// token. Of joint steps n_past is the most of any slot, n_free the least.
+// token. In a joint step n_past is the largest of any slot, and n_free the smallest.
 struct gi_upgrade_place {
     uint32_t n_past, n_free, token;
     const struct gi_joint_place *joint; // of joint steps: live and n_past; NULL: of one sequence

@@ -158,9 +158,8 @@ static bool has_company(const struct gi_answer *answer)
     return has_others;
 }
 
-// Returns true if all answers that decode have steps of one dispatch, and if a step of each in turn
-// takes no longer than a joint step. The time of a joint step of several rows, while it is not
-// known, is that of a step by many dispatches, which is shorter.
+// Returns true if all answers that decode have steps of one dispatch, and a step of each in turn is
+// no slower than a joint step: one of many dispatches and one row while joint ones are not timed.
 static bool are_turns_faster(const struct gi_joint_run *joint)
 {
     uint64_t turns_ns = 0, joint_ns = 0;
@@ -181,9 +180,8 @@ static bool are_turns_faster(const struct gi_joint_run *joint)
     return turns_ns <= (known_ns ? known_ns : joint_ns);
 }
 
-// Returns true if the next chain of an answer is to be a joint one. In f32 all are, so that no bit
-// depends on other answers. In f16, where results may differ anyway, a single answer uses its own
-// faster steps, and so do several whose turns are faster than joint steps.
+// Returns true if the next chain of an answer is to be a joint one: in f32 always, so that no bit
+// depends on other answers, in f16 if others decode, too, and turns are not faster.
 static bool is_joint_next(const struct gi_answer *answer)
 {
     const struct gi_joint_run *joint = joint_of(answer);
@@ -389,13 +387,15 @@ static bool fail_all(struct gi_joint_run *joint, const struct gi_answer *answer)
 
 //-- taking ----------------------------------------------------------------------------------------
 
-// Discards the chains after one that its executor gave up, which are no-ops: each of their answers
-// goes on after its last token.
-static bool give_up(struct gi_joint_run *joint, struct glinfer_error *err)
+// Discards the chains after a faulty one. Their answers go on after their last tokens.
+static bool give_up(struct gi_joint_run *joint, struct gi_answer *answer)
 {
-    const bool ok = gi_runner_drop_joint(&joint->runner, &joint->landing, err);
-    joint->untaken = joint->landing.joint.live & ~joint->landing.joint.left;
-    return ok && gi_joint_executors_give_up(joint->executors, err);
+    gi_gpu_watch(joint->runner.gpu, NULL); // no cancellation in the middle of the recovery
+    const bool ok = gi_runner_drop_joint(&joint->runner, &joint->landing, &answer->err) &&
+                    gi_joint_executors_give_up(joint->executors, &answer->err);
+    gi_gpu_watch(joint->runner.gpu, &answer->session->is_cancelled);
+    joint->untaken = joint->landing.joint.live;
+    return ok;
 }
 
 // Retires the oldest chain in flight if it is complete; never blocks.
@@ -415,7 +415,7 @@ static bool look(struct gi_joint_run *joint, struct gi_answer *answer)
     }
     const struct gi_landing *landing = &joint->landing;
     if (landing->is_faulty) {
-        return give_up(joint, &answer->err);
+        return give_up(joint, answer);
     }
     gi_joint_times_learn(&joint->times, gi_joint_is_lone(landing->joint.live), landing->begin_ns,
                          gi_clock_ns(), landing->n_steps);

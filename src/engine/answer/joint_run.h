@@ -28,7 +28,7 @@ bool gi_joint_run_advance(struct gi_answer *answer, bool *has_landed);
 // Removes an answer that ends from the joint chains; the others continue.
 void gi_joint_run_leave(const struct gi_answer *answer);
 
-// Compiles in the background what joint steps that end like the answer's lack, after it.
+// Compiles the missing program of joint steps with the answer's end in the background, after it.
 void gi_joint_run_request(const struct gi_answer *answer);
 
 // Sets the clock time at which submissions of the session's group pause; 0: never.

@@ -90,6 +90,7 @@ void gi_joint_tables_forget(struct gi_joint_tables *tables)
         }
     }
     tables->n_ready = 0;
+    tables->n_forgotten++;
     tables->is_stale = false;
 }
 

@@ -19,8 +19,9 @@ struct gi_joint_tables {
     struct gi_range ranges[GI_JOINT_RANGE_COUNT];
     struct gi_executor *executors[GI_JOINT_LIST_COUNT][GI_STEP_END_COUNT]; // NULL: not ready yet
     uint32_t n_ready;
-    bool is_stale;   // some lists contain programs that were disabled later
-    bool is_refused; // joint steps are disabled: a required program is wrong
+    uint32_t n_forgotten; // times that the lists were destroyed
+    bool is_stale;        // some lists contain programs that were disabled later
+    bool is_refused;      // joint steps are disabled: a required program is wrong
     struct gi_listener listener;
 };
 
@@ -42,8 +43,8 @@ struct gi_dispatch_table *gi_joint_tables_record(struct gi_joint_tables *tables,
 // Records the layers of a joint step of all slots into the recorder's list, in its form.
 void gi_joint_tables_record_layers(struct gi_joint_tables *tables,
                                    const struct gi_recorder *recorder);
-// Create the executors of what precedes and follows the layers in a joint step of all slots. The
-// layers were recorded last, which the follower depends on. Return NULL as gi_list_build does.
+// Create the lists that run before the layers of a joint step of all slots, an embedding, and after
+// them, logits and choices: the layers were recorded last. Return NULL as gi_list_build does.
 struct gi_executor *gi_joint_tables_create_head(struct gi_joint_tables *tables,
                                                 struct glinfer_error *err);
 struct gi_executor *gi_joint_tables_create_tail(struct gi_joint_tables *tables,

@@ -60,7 +60,7 @@ static bool clear_attention(struct gi_runner *runner, struct gi_range scratch,
     return ok;
 }
 
-// Clears also the counters of what chooses tokens (ops/sample/sample.h).
+// Clears the counters of attention and of sampling (ops/sample/sample.h).
 static bool clear_counters(void *user, struct glinfer_error *err)
 {
     static const uint32_t zeros[4];
@@ -257,6 +257,8 @@ struct gi_joint_executors {
     struct gi_session_group *group;                 // borrowed
     struct gi_runner *runner;                       // borrowed
     struct gi_upgrade *upgrades[GI_STEP_END_COUNT]; // NULL: not prepared yet
+    uint32_t n_forgotten;                           // of the lists, when the upgrades were created
+    bool is_given_up;                               // after a fault: there are no programs any more
 };
 
 static uint32_t all_slots(const struct gi_joint_executors *own)
@@ -326,6 +328,18 @@ static void forget(struct gi_joint_executors *own)
     }
 }
 
+// Destroys lists that are stale, and programs that are as old as lists that were destroyed. No list
+// is being submitted.
+static void renew(struct gi_joint_executors *own)
+{
+    struct gi_joint_tables *tables = &own->group->joint;
+    gi_joint_tables_renew(tables);
+    if (own->n_forgotten != tables->n_forgotten) {
+        own->n_forgotten = tables->n_forgotten;
+        forget(own);
+    }
+}
+
 void gi_joint_executors_destroy(struct gi_joint_executors *executors)
 {
     if (executors) {
@@ -333,6 +347,17 @@ void gi_joint_executors_destroy(struct gi_joint_executors *executors)
         free(executors);
     }
 }
+
+static const char *const joint_names[GI_STEP_END_COUNT] = {
+    [GI_STEP_END_GREEDY] = "joint, greedy",
+    [GI_STEP_END_SMALL_K] = "joint, sampled, small k",
+    [GI_STEP_END_FULL] = "joint, sampled",
+    [GI_STEP_END_PROBS] = "joint, log-probabilities",
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_GREEDY] = "joint, greedy, adjusted",
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_SMALL_K] = "joint, sampled, small k, adjusted",
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_FULL] = "joint, sampled, adjusted",
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_PROBS] = "joint, log-probabilities, adjusted",
+};
 
 static struct gi_upgrade *create_joint_upgrade(struct gi_joint_executors *own, enum gi_step_end end,
                                                struct glinfer_error *err)
@@ -350,7 +375,7 @@ static struct gi_upgrade *create_joint_upgrade(struct gi_joint_executors *own, e
                    .head = create_joint_head,
                    .tail = create_joint_tail,
                    .clear = clear_joint_counters},
-        .name = "joint",
+        .name = joint_names[end],
         .layer_bytes = model->info.weights / model->hparams.n_layer,
         .n_vocab = model->hparams.n_vocab,
         .state = gi_joint_tables_state(&group->joint),
@@ -403,25 +428,30 @@ bool gi_joint_executors_prepare(struct gi_joint_executors *executors,
 {
     const struct gi_joint_tables *tables = &executors->group->joint;
     struct gi_upgrade **upgrade = &executors->upgrades[end];
+    struct glinfer_error ignored;
     struct gi_joint_place joint;
-    if (!tables->recorder.is_half || tables->is_refused ||
-        (*upgrade && gi_upgrade_is_settled(*upgrade)) || !is_idle(executors, own)) {
+    if (!tables->recorder.is_half || tables->is_refused || executors->is_given_up ||
+        !is_idle(executors, own)) {
+        return true;
+    }
+    renew(executors);
+    if (*upgrade && gi_upgrade_is_settled(*upgrade)) {
         return true;
     }
     *upgrade = *upgrade ? *upgrade : create_joint_upgrade(executors, end, err);
     gi_runner_set_budget(executors->runner, own->runner.budget_ns);
     const struct gi_upgrade_place place = find_place(executors, &joint);
-    return *upgrade && gi_upgrade_prepare(*upgrade, &place, is_patient, progress, user, err);
+    const bool ok =
+        *upgrade && gi_upgrade_prepare(*upgrade, &place, is_patient, progress, user, err);
+    // Nobody waits for the chain of a trial that was cancelled.
+    return gi_runner_begin(executors->runner, ok ? err : &ignored) && ok;
 }
 
 struct gi_executor *gi_joint_executors_find(struct gi_joint_executors *executors, uint32_t set,
                                             enum gi_step_end end, struct glinfer_error *err)
 {
     struct gi_joint_tables *tables = &executors->group->joint;
-    if (tables->is_stale) {
-        forget(executors);
-    }
-    gi_joint_tables_renew(tables);
+    renew(executors);
     struct gi_executor *executor =
         executors->upgrades[end] && !gi_joint_tables_is_alone(tables, set)
             ? gi_upgrade_executor(executors->upgrades[end])
@@ -440,6 +470,7 @@ void gi_joint_executors_request(struct gi_joint_executors *executors, enum gi_st
 bool gi_joint_executors_give_up(struct gi_joint_executors *executors, struct glinfer_error *err)
 {
     bool ok = true;
+    executors->is_given_up = true;
     gi_log_write(gi_gpu_log(executors->runner->gpu), GLINFER_LOG_WARN,
                  "a joint step in one dispatch was given up: its groups did not run together; the "
                  "sessions go on without");

@@ -323,14 +323,15 @@ bool gi_runner_drop_joint(struct gi_runner *runner, struct gi_landing *faulty,
 {
     struct gi_joint_place *lost = &faulty->joint;
     bool is_faulty = true;
+    lost->live &= ~lost->left;
+    lost->left = 0;
     for (uint32_t k = 0; k < runner->n_flights; k++) {
         const uint32_t index = (find_oldest(runner) + k) % GI_RUNNER_SLOTS;
         const struct gi_joint_place *place = &runner->flights[index].joint;
         for (uint32_t i = 0; i < GI_MAX_ROWS; i++) {
             lost->first[i] = lost->live >> i & 1 ? lost->first[i] : place->first[i];
         }
-        lost->live |= place->live;
-        lost->left |= place->left;
+        lost->live |= place->live & ~place->left;
     }
     return gi_runner_drop(runner, &is_faulty, err);
 }

@@ -111,6 +111,7 @@ void gi_gemv_batch_half_record(struct gi_recorder *recorder, const char *label,
                                const struct gi_row_norm *norm, const struct gi_rows *y,
                                const struct gi_gemm_params *params)
 {
+    // A cluster of 8 slices has an invocation for each token and row of a tile.
     enum { TOKENS = 8, SET_ROWS = 16, LEAST_ROWS = 24, LEAST_SLICES = 8 };
     const struct gi_limits *limits = gi_gpu_limits(recorder->gpu);
     const uint64_t n_row = part->n_rows;

@@ -43,8 +43,8 @@ struct serve_slot *serve_slots_find(struct serve_slots *slots,
                                     const struct glinfer_session *session);
 
 // Begins an answer after the tokens of its prompt that the slot holds, or gets from another slot or
-// the prefix cache, which takes the slot's own if most are lost. The values of an
-// embedding are computed and sent at once, not its end, and the slot stays idle. Fails as
+// the prefix cache, which takes the slot's own if most are lost. The values of an embedding are
+// computed and sent at once; the caller sends its end, and the slot stays idle. Fails as
 // glinfer_begin and glinfer_embed do.
 bool serve_slot_begin(struct serve_slots *slots, struct serve_slot *slot, struct serve_job *job,
                       struct glinfer_error *err);
