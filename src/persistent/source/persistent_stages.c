@@ -49,9 +49,11 @@ static bool name_block(struct gi_persistent_maker *m, const struct gi_persistent
 static void name_field(struct gi_persistent_stage *stage, uint32_t i)
 {
     struct gi_stage_field *field = &stage->text.fields[i];
+    const uint32_t n_given = stage->first->params_size / (uint32_t)sizeof(uint32_t);
     char value[40];
-    if (stage->is_same_field[i]) {
-        snprintf(value, sizeof(value), "%uu", ((const uint32_t *)stage->params)[i]);
+    if (stage->is_same_field[i]) { // 0 of other kernels: the text is the same in every table
+        snprintf(value, sizeof(value), "%uu",
+                 i < n_given ? ((const uint32_t *)stage->params)[i] : 0);
     } else {
         snprintf(value, sizeof(value), "table[entry_params + %uu].%c", i / 4, component[i % 4]);
     }
