@@ -316,12 +316,6 @@ bool gi_joint_tables_prepare(struct gi_joint_tables *tables, uint32_t set, enum 
     return gi_joint_tables_step(tables, set, end, err) || tables->is_refused;
 }
 
-bool gi_joint_tables_is_alone(const struct gi_joint_tables *tables, uint32_t set)
-{
-    uint32_t slot;
-    return is_alone(tables, set, &slot);
-}
-
 uint32_t gi_joint_tables_rows(const struct gi_joint_tables *tables, uint32_t set)
 {
     uint32_t slot, n = 0;

@@ -65,8 +65,6 @@ enum gi_step_end gi_joint_end(enum gi_step_end a, enum gi_step_end b);
 // being submitted.
 void gi_joint_tables_forget(struct gi_joint_tables *tables);
 void gi_joint_tables_renew(struct gi_joint_tables *tables);
-// Returns true if a bit set has a list of its own, which computes one row.
-bool gi_joint_tables_is_alone(const struct gi_joint_tables *tables, uint32_t set);
 // Returns the number of rows that the list computes: n_tokens of its step_state.
 uint32_t gi_joint_tables_rows(const struct gi_joint_tables *tables, uint32_t set);
 // Returns the logits of a slot after a joint step.

@@ -12,18 +12,24 @@ struct gi_step_executors {
     struct gi_upgrade *upgrades[GI_STEP_END_COUNT]; // NULL: no faster executor for this end
 };
 
-// The ends of steps that have an upgrade, as the log names them; with a tail what samples is a list
-// of its own, which would make the program too long to compile.
+// Names for the log of the steps of a session, NULL: these have no upgrade, and of joint steps.
+// With a tail what samples is a list of its own, which would make the program too long to compile.
 static const struct {
-    const char *name;
+    const char *name, *joint;
     bool has_tail;
 } ends[GI_STEP_END_COUNT] = {
-    [GI_STEP_END_GREEDY] = {"greedy", false},
-    [GI_STEP_END_SMALL_K] = {"sampled, small k", false},
-    [GI_STEP_END_FULL] = {"sampled", true},
-    [GI_STEP_END_ADJUSTED + GI_STEP_END_GREEDY] = {"greedy, adjusted", false},
-    [GI_STEP_END_ADJUSTED + GI_STEP_END_SMALL_K] = {"sampled, small k, adjusted", false},
-    [GI_STEP_END_ADJUSTED + GI_STEP_END_FULL] = {"sampled, adjusted", true},
+    [GI_STEP_END_GREEDY] = {"greedy", "joint, greedy", false},
+    [GI_STEP_END_SMALL_K] = {"sampled, small k", "joint, sampled, small k", false},
+    [GI_STEP_END_FULL] = {"sampled", "joint, sampled", true},
+    [GI_STEP_END_PROBS] = {NULL, "joint, log-probabilities", false},
+    [GI_STEP_END_ADJUSTED +
+        GI_STEP_END_GREEDY] = {"greedy, adjusted", "joint, greedy, adjusted", false},
+    [GI_STEP_END_ADJUSTED + GI_STEP_END_SMALL_K] = {"sampled, small k, adjusted",
+                                                    "joint, sampled, small k, adjusted", false},
+    [GI_STEP_END_ADJUSTED +
+        GI_STEP_END_FULL] = {"sampled, adjusted", "joint, sampled, adjusted", true},
+    [GI_STEP_END_ADJUSTED +
+        GI_STEP_END_PROBS] = {NULL, "joint, log-probabilities, adjusted", false},
 };
 
 //-- what the steps are ----------------------------------------------------------------------------
@@ -258,7 +264,7 @@ struct gi_joint_executors {
     struct gi_runner *runner;                       // borrowed
     struct gi_upgrade *upgrades[GI_STEP_END_COUNT]; // NULL: not prepared yet
     uint32_t n_forgotten;                           // of the lists, when the upgrades were created
-    bool is_given_up;                               // after a fault: there are no programs any more
+    bool is_given_up;                               // after a fault: no program is used
 };
 
 static uint32_t all_slots(const struct gi_joint_executors *own)
@@ -348,17 +354,6 @@ void gi_joint_executors_destroy(struct gi_joint_executors *executors)
     }
 }
 
-static const char *const joint_names[GI_STEP_END_COUNT] = {
-    [GI_STEP_END_GREEDY] = "joint, greedy",
-    [GI_STEP_END_SMALL_K] = "joint, sampled, small k",
-    [GI_STEP_END_FULL] = "joint, sampled",
-    [GI_STEP_END_PROBS] = "joint, log-probabilities",
-    [GI_STEP_END_ADJUSTED + GI_STEP_END_GREEDY] = "joint, greedy, adjusted",
-    [GI_STEP_END_ADJUSTED + GI_STEP_END_SMALL_K] = "joint, sampled, small k, adjusted",
-    [GI_STEP_END_ADJUSTED + GI_STEP_END_FULL] = "joint, sampled, adjusted",
-    [GI_STEP_END_ADJUSTED + GI_STEP_END_PROBS] = "joint, log-probabilities, adjusted",
-};
-
 static struct gi_upgrade *create_joint_upgrade(struct gi_joint_executors *own, enum gi_step_end end,
                                                struct glinfer_error *err)
 {
@@ -375,7 +370,7 @@ static struct gi_upgrade *create_joint_upgrade(struct gi_joint_executors *own, e
                    .head = create_joint_head,
                    .tail = create_joint_tail,
                    .clear = clear_joint_counters},
-        .name = joint_names[end],
+        .name = ends[end].joint,
         .layer_bytes = model->info.weights / model->hparams.n_layer,
         .n_vocab = model->hparams.n_vocab,
         .state = gi_joint_tables_state(&group->joint),
@@ -452,11 +447,10 @@ struct gi_executor *gi_joint_executors_find(struct gi_joint_executors *executors
 {
     struct gi_joint_tables *tables = &executors->group->joint;
     renew(executors);
-    struct gi_executor *executor =
-        executors->upgrades[end] && !gi_joint_tables_is_alone(tables, set)
-            ? gi_upgrade_executor(executors->upgrades[end])
-            : NULL;
-    return executor && !tables->is_refused ? executor : gi_joint_tables_step(tables, set, end, err);
+    const bool may_be_one = tables->recorder.is_half && !tables->is_refused;
+    struct gi_upgrade *upgrade = may_be_one ? executors->upgrades[end] : NULL;
+    struct gi_executor *executor = upgrade ? gi_upgrade_executor(upgrade) : NULL;
+    return executor ? executor : gi_joint_tables_step(tables, set, end, err);
 }
 
 void gi_joint_executors_request(struct gi_joint_executors *executors, enum gi_step_end end,
