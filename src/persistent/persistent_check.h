@@ -1,7 +1,7 @@
-// Compares a persistent executor with the multi-dispatch executor of the same steps: are the tokens
-// of every sequence equal, and which one is faster? It runs in the places of the cache
-// after n_past, which the next step overwrites, so the sequence loses nothing. One depth decides
-// for all (glsl/measurements.md).
+// Compares the tokens of every sequence, and the time, of a persistent executor with those of the
+// multi-dispatch executor of the same steps. It runs in the places of the cache after n_past, which
+// the next step overwrites, so the sequence loses nothing. One depth decides for all
+// (glsl/measurements.md).
 #pragma once
 
 #include "gpu/dispatch/runner.h"

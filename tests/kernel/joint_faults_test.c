@@ -1,7 +1,7 @@
 // Answers that decode together on a driver that computes a program wrong (GLINFER_FAULT): the
 // self-test of joint steps finds it, another takes its place or the answers take turns, and their
 // tokens are the right ones; in f16 (GLINFER_HALF=yes); and where a joint step is one dispatch.
-// Exit status 77 where there is no device.
+// Exits with 77 without a device.
 #include "engine/answer/joint_run.h"
 #include "engine/api/call.h"
 #include "engine/session/step_executors.h"

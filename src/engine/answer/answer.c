@@ -110,8 +110,8 @@ static void learn_time(struct gi_answer *answer, const struct gi_landing *landin
 }
 
 // Discards the chains after one that its executor gave up, which are no-ops, and continues with the
-// multi-dispatch executor after the last delivered token. is_own: not a joint one's, which
-// joint_run.c gave up.
+// multi-dispatch executor after the last delivered token. is_own: the session's executor is given
+// up; else joint_run.c has given up that of joint steps.
 static bool recover(struct gi_answer *answer, const struct gi_landing *landing, bool is_own)
 {
     struct glinfer_session *session = answer->session;

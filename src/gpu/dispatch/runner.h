@@ -116,9 +116,9 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing,
 struct gi_landing gi_landing_of_slot(const struct gi_landing *landing, uint32_t slot);
 // Returns the bit set of slots in joint chains in flight whose results somebody waits for.
 uint32_t gi_runner_joint_slots(const struct gi_runner *runner);
-// Forgets the joint chains in flight after one that has a fault. Its live slots become those of all
-// of these chains whose results somebody waits for, each with the first of its lost steps. Fails
-// with GPU_LOST, CANCELLED.
+// Forgets the joint chains in flight after one that has a fault. Adds their slots to its live ones,
+// each with the first of its lost steps, and removes the slots that have left. Fails with GPU_LOST,
+// CANCELLED.
 bool gi_runner_drop_joint(struct gi_runner *runner, struct gi_landing *faulty,
                           struct glinfer_error *err);
 // Forgets the chains in flight. Waits for chains that may have a fault, and sets *is_faulty if one
