@@ -99,10 +99,7 @@ void store_weights(QuantWords w, uint slice, uint square)
     if (square < UNPACKERS) {
         uvec4 p[4];
         quant_half_words(w, p);
-        tiles[to] = p[0];
-        tiles[to + W_QUADS] = p[1];
-        tiles[to + 2u * W_QUADS] = p[2];
-        tiles[to + 3u * W_QUADS] = p[3];
+        STORE_TURNED(to, W_QUADS, p[0], p[1], p[2], p[3])
     }
 }
 #else

@@ -10,14 +10,30 @@ highp uint scaled_pair(highp uint bits, mediump float zero, mediump vec2 d)
     return packHalf2x16(pair);
 }
 
-// d * (n - 8) of nibbles 0 and 4.
-highp uint low_pair(highp uint word, mediump vec2 d)
+// Returns pairs (0, 4) (1, 5) (2, 6) (3, 7) of d * (n - 8).
+uvec4 nibble_pairs(highp uint word, mediump vec2 d)
 {
-    return scaled_pair((word & 0x000F000Fu) | 0x64006400u, 1032.0, d);
+    highp uint high = word >> 8u;
+    return uvec4(scaled_pair((word & 0x000F000Fu) | 0x64006400u, 1032.0, d),
+                 scaled_pair((word & 0x00F000F0u) | 0x54005400u, 72.0, d),
+                 scaled_pair((high & 0x000F000Fu) | 0x64006400u, 1032.0, d),
+                 scaled_pair((high & 0x00F000F0u) | 0x54005400u, 72.0, d));
 }
 
-// Returns nibbles 1 and 5.
-highp uint high_pair(highp uint word, mediump vec2 d)
+highp uint shifted_pair(highp uint bits, mediump float zero, mediump vec2 d, mediump vec2 middle)
 {
-    return scaled_pair((word & 0x00F000F0u) | 0x54005400u, 72.0, d);
+    mediump vec2 pair = half_pair(bits);
+    pair -= zero;
+    pair = pair * d + middle;
+    return packHalf2x16(pair);
+}
+
+// Returns the pairs of d * (n - 8) + middle, which is more precise than d * n + m.
+uvec4 shifted_pairs(highp uint word, mediump vec2 d, mediump vec2 middle)
+{
+    highp uint high = word >> 8u;
+    return uvec4(shifted_pair((word & 0x000F000Fu) | 0x64006400u, 1032.0, d, middle),
+                 shifted_pair((word & 0x00F000F0u) | 0x54005400u, 72.0, d, middle),
+                 shifted_pair((high & 0x000F000Fu) | 0x64006400u, 1032.0, d, middle),
+                 shifted_pair((high & 0x00F000F0u) | 0x54005400u, 72.0, d, middle));
 }

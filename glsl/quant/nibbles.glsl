@@ -40,3 +40,18 @@ float quant_half_end(QuantBlock w, vec2 p, vec2 sum)
     return w.scale.x * p.x + w.scale.y * (sum.x + sum.y);
 }
 #endif
+
+#if WORDS || HALF_WORDS
+#include "quant/nibble_pairs.glsl"
+#endif
+
+#if HALF_WORDS
+#define QUANT_HALF_WORD 1
+
+uvec4 quant_half_word(QuantBlock w, int k)
+{
+    highp float center = 8.0 * w.scale.x + w.scale.y;
+    mediump vec2 d = vec2(w.scale.x), middle = vec2(center);
+    return shifted_pairs(w.quad[k], d, middle);
+}
+#endif

@@ -29,7 +29,7 @@
 //   QuantWords quant_load_words(uint tile, uint block, uint n_block, uint row, uint k)
 //                               weights 8 k .. 8 k + 7 of rows row .. row + 3 of a block
 //   void quant_half_words(QuantWords w, out uvec4 p[4])
-//                               pairs (0, 4) (1, 5) (2, 6) (3, 7) of the four rows, the first half low
+//                               pairs (0, 4) (1, 5) (2, 6) (3, 7) of each row, the first half low
 //
 // Types that say QUANT_HALF_WORD 1 unpack eight weights of a row into such pairs by few instructions
 // where HALF_WORDS asks for it; for others gemv/gemv_batch_half.comp does:

@@ -126,17 +126,10 @@ QuantWords quant_load_words(uint tile, uint block, uint n_block, uint row, uint 
 
 void quant_half_words(QuantWords w, out uvec4 p[4])
 {
-    mediump vec2 d0 = half_pair(w.d.x), d1 = half_pair(w.d.y);
-    mediump vec2 d2 = half_pair(w.d.z), d3 = half_pair(w.d.w);
-    uvec4 high = w.words >> 8u;
-    p[0] = uvec4(low_pair(w.words.x, d0), low_pair(w.words.y, d1), low_pair(w.words.z, d2),
-                 low_pair(w.words.w, d3));
-    p[1] = uvec4(high_pair(w.words.x, d0), high_pair(w.words.y, d1), high_pair(w.words.z, d2),
-                 high_pair(w.words.w, d3));
-    p[2] = uvec4(low_pair(high.x, d0), low_pair(high.y, d1), low_pair(high.z, d2),
-                 low_pair(high.w, d3));
-    p[3] = uvec4(high_pair(high.x, d0), high_pair(high.y, d1), high_pair(high.z, d2),
-                 high_pair(high.w, d3));
+    p[0] = nibble_pairs(w.words.x, half_pair(w.d.x));
+    p[1] = nibble_pairs(w.words.y, half_pair(w.d.y));
+    p[2] = nibble_pairs(w.words.z, half_pair(w.d.z));
+    p[3] = nibble_pairs(w.words.w, half_pair(w.d.w));
 }
 #endif
 
@@ -146,7 +139,6 @@ void quant_half_words(QuantWords w, out uvec4 p[4])
 uvec4 quant_half_word(QuantBlock w, int k)
 {
     mediump vec2 d = vec2(scale_of(w.d));
-    highp uint word = w.quad[k], high = word >> 8u;
-    return uvec4(low_pair(word, d), high_pair(word, d), low_pair(high, d), high_pair(high, d));
+    return nibble_pairs(w.quad[k], d);
 }
 #endif

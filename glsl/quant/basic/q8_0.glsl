@@ -111,8 +111,7 @@ float quant_half_end(QuantBlock w, vec2 p, vec2 sum)
 }
 #endif
 
-#if HALF_WORDS
-#define QUANT_HALF_WORD 1
+#if WORDS || HALF_WORDS
 #include "lib/half_pair.glsl"
 
 // d * (u - 128) of the low bytes of the halves of a word: 0x6400 + u are the bits of 1024 + u.
@@ -124,13 +123,52 @@ highp uint byte_pair(highp uint bits, mediump vec2 d)
     return packHalf2x16(pair);
 }
 
+// Pairs (0, 4) (1, 5) (2, 6) (3, 7) of the signed bytes of two words.
+uvec4 byte_pairs(highp uint a, highp uint b, mediump vec2 d)
+{
+    highp uint low = ((a & 0xFFFFu) | (b << 16u)) ^ 0x80808080u;
+    highp uint high = ((a >> 16u) | (b & 0xFFFF0000u)) ^ 0x80808080u;
+    return uvec4(byte_pair(low, d), byte_pair(low >> 8u, d), byte_pair(high, d),
+                 byte_pair(high >> 8u, d));
+}
+#endif
+
+#if WORDS
+#define QUANT_WORDS 1
+
+struct QuantWords {
+    uvec4 low, high, d; // d: the f16 of each row in both halves
+};
+
+QuantWords quant_load_words(uint tile, uint block, uint n_block, uint row, uint k)
+{
+    QuantWords w;
+    uint at = 4u * (quant_index(tile, block, n_block, 2u, row) + k / 2u * TILE_ROWS) + k % 2u * 2u;
+    uvec4 d = aux_quads[quant_index(tile, block / 2u, (n_block + 1u) / 2u, 1u, row) / 4u];
+    w.low = uvec4(quad_words[at], quad_words[at + 4u], quad_words[at + 8u], quad_words[at + 12u]);
+    w.high = uvec4(quad_words[at + 1u], quad_words[at + 5u], quad_words[at + 9u], quad_words[at + 13u]);
+    w.d = (block & 1u) == 0u ? (d & 0xFFFFu) | (d << 16u) : (d >> 16u) | (d & 0xFFFF0000u);
+    return w;
+}
+
+void quant_half_words(QuantWords w, out uvec4 p[4])
+{
+    mediump vec2 d0 = half_pair(w.d.x), d1 = half_pair(w.d.y);
+    mediump vec2 d2 = half_pair(w.d.z), d3 = half_pair(w.d.w);
+    p[0] = byte_pairs(w.low.x, w.high.x, d0);
+    p[1] = byte_pairs(w.low.y, w.high.y, d1);
+    p[2] = byte_pairs(w.low.z, w.high.z, d2);
+    p[3] = byte_pairs(w.low.w, w.high.w, d3);
+}
+#endif
+
+#if HALF_WORDS
+#define QUANT_HALF_WORD 1
+
 uvec4 quant_half_word(QuantBlock w, int k)
 {
     mediump vec2 d = vec2(scale_of(w.d));
-    highp uvec4 quad = (k < 2 ? w.quads[0] : w.quads[1]) ^ 0x80808080u;
-    highp uint a = (k & 1) == 0 ? quad.x : quad.z, b = (k & 1) == 0 ? quad.y : quad.w;
-    highp uint low = (a & 0xFFFFu) | (b << 16u), high = (a >> 16u) | (b & 0xFFFF0000u);
-    return uvec4(byte_pair(low, d), byte_pair(low >> 8u, d), byte_pair(high, d),
-                 byte_pair(high >> 8u, d));
+    highp uvec4 quad = k < 2 ? w.quads[0] : w.quads[1];
+    return (k & 1) == 0 ? byte_pairs(quad.x, quad.y, d) : byte_pairs(quad.z, quad.w, d);
 }
 #endif

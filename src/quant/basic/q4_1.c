@@ -27,4 +27,4 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
 }
 
 GI_QUANT(Q4_1, q4_1, repack_group, .quad_blocks = 1, .n_quad = 1, .scale_blocks = 1,
-         .scale_words = 1, .has_f16 = true, .has_eights = true);
+         .scale_words = 1, .has_f16 = true, .has_eights = true, .has_words = true);

@@ -27,4 +27,4 @@ static void repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4], uin
 }
 
 GI_QUANT(Q8_0, q8_0, repack_group, .quad_blocks = 1, .n_quad = 2, .scale_blocks = 2,
-         .scale_words = 1, .has_f16 = true, .has_eights = true);
+         .scale_words = 1, .has_f16 = true, .has_eights = true, .has_words = true);

@@ -33,4 +33,4 @@ repack_group(const uint8_t *src, size_t n, uint32_t (*quads)[4],
 }
 
 GI_QUANT(Q4_K, q4_k, repack_group, .quad_blocks = 8, .n_quad = 9, .has_f16 = true,
-         .has_eights = true);
+         .has_eights = true, .has_words = true);
