@@ -205,6 +205,10 @@ static EGLContext try_context(const struct context_request *request, EGLint majo
     if (features->is_low_priority) {
         add_attrib(attribs, &n, EGL_CONTEXT_PRIORITY_LEVEL_IMG, EGL_CONTEXT_PRIORITY_LOW_IMG);
     }
+    if (features->is_released_at_once) {
+        add_attrib(attribs, &n, EGL_CONTEXT_RELEASE_BEHAVIOR_KHR,
+                   EGL_CONTEXT_RELEASE_BEHAVIOR_NONE_KHR);
+    }
     return eglCreateContext(request->display, request->config, request->share, attribs);
 }
 
@@ -244,6 +248,8 @@ static struct gi_egl_context_features known_features(const struct context_reques
         .is_debug = wanted->is_debug && request->has_versions,
         .is_low_priority =
             wanted->is_low_priority && gi_egl_has(request->extensions, "EGL_IMG_context_priority"),
+        .is_released_at_once = wanted->is_released_at_once &&
+                               gi_egl_has(request->extensions, "EGL_KHR_context_flush_control"),
     };
 }
 
@@ -253,11 +259,16 @@ static EGLContext try_features(const struct context_request *request,
                                const struct gi_egl_context_features *known,
                                struct gi_egl_context_features *got)
 {
+    struct gi_egl_context_features flushed = *known;
+    flushed.is_released_at_once = false;
+    const bool is_low = known->is_low_priority, is_at_once = known->is_released_at_once;
     const struct gi_egl_context_features fewer[] = {
         *known,
-        {.is_robust = known->is_robust, .is_low_priority = known->is_low_priority},
-        {.is_debug = known->is_debug, .is_low_priority = known->is_low_priority},
-        {.is_low_priority = known->is_low_priority},
+        flushed,
+        {known->is_robust, false, is_low, is_at_once},
+        {false, known->is_debug, is_low, is_at_once},
+        {false, false, is_low, is_at_once},
+        {false, false, is_low, false},
         {.is_robust = false},
     };
     for (size_t i = 0; i < sizeof(fewer) / sizeof(fewer[0]); i++) {

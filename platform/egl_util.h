@@ -56,6 +56,7 @@ struct gi_egl_context_features {
     bool is_robust; // a reset is reported and loses the context
     bool is_debug;
     bool is_low_priority;
+    bool is_released_at_once; // without a flush, which waits for the GPU on NVIDIA
 };
 
 // Creates a GLES context without surface or config, 3.2 or else 3.1, that shares objects with share

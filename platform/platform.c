@@ -139,6 +139,9 @@ bool gi_platform_enter_last(struct gi_platform *platform, struct gi_platform_sav
 void gi_platform_leave(struct gi_platform *platform, const struct gi_platform_saved *saved)
 {
     if (platform->host.depth == 0) { // our own context, or none
+        if (eglGetCurrentContext() == platform->context) {
+            glFlush(); // contexts that share objects expect it
+        }
         restore_current(platform, saved);
         eglBindAPI(saved->api);
         return;
@@ -202,6 +205,7 @@ static bool create_sound_context(struct gi_platform *platform,
         .is_robust = true,
         .is_debug = params->debug,
         .is_low_priority = params->low_priority,
+        .is_released_at_once = true,
     };
     if (!create_context(platform, &wanted, err)) {
         return false;

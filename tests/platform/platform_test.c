@@ -470,6 +470,18 @@ TEST(features_that_are_refused_are_left_out)
     gi_platform_close(platform);
 }
 
+TEST(a_context_that_flushes_on_release_is_enough)
+{
+    const struct gi_platform_params params = {
+        .device = default_device, .allow_software = true, .debug = true};
+    fake_egl.refused[0] = EGL_CONTEXT_RELEASE_BEHAVIOR_KHR;
+    struct gi_platform *platform = gi_platform_open(&params, NULL);
+    assert_non_null(platform);
+    assert_true(gi_platform_describe(platform)->is_debug);
+    assert_computes(platform);
+    gi_platform_close(platform);
+}
+
 TEST(robustness_is_not_asked_for_unless_listed)
 {
     fake_egl.hidden[0] = "EGL_EXT_create_context_robustness";

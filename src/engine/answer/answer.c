@@ -72,8 +72,9 @@ static void deliver(struct gi_answer *answer, const struct gi_ring_entry *entry)
 }
 
 // Divides the time of a chain among its steps. With glinfer_step, several calls may have submitted
-// the chain, and it may have ended long before it is read; the time since its submission began is
-// then an upper bound, used only if it is below the known one.
+// the chain, it may have begun after another whose end was not seen, and it may have ended long
+// before it is read; the time since its submission began is then an upper bound, used only if it is
+// below the known one.
 static void learn_step(struct gi_answer *answer, const struct gi_landing *landing, uint64_t now)
 {
     struct gi_runner *runner = &answer->session->runner;
@@ -86,11 +87,17 @@ static void learn_step(struct gi_answer *answer, const struct gi_landing *landin
     const uint64_t ns = now > begin ? now - begin : 1;
     const uint64_t step_ns = ns / landing->n_steps;
     answer->clock.is_end_seen =
-        !gi_answer_is_stepped(answer) || (now - answer->clock.polled_ns) * 4 < ns;
-    answer->clock.landing_ns = answer->clock.is_end_seen ? ns : 0;
-    if (runner->step_ns == 0 || (!is_draft && !draft->is_alone &&
-                                 (answer->clock.is_end_seen || step_ns < runner->step_ns))) {
+        !gi_answer_is_stepped(answer) || gi_polls_saw_end(&runner->polls, now, ns);
+    const bool is_exact =
+        answer->clock.is_end_seen && (is_behind || is_draft || last <= landing->begin_ns);
+    answer->clock.landing_ns = is_exact ? ns : 0;
+    if (runner->step_ns > 0 && (is_draft || draft->is_alone)) {
+        return;
+    }
+    if (runner->step_ns == 0 || is_exact || step_ns < runner->step_ns) {
         runner->step_ns = step_ns;
+    } else if (gi_polls_were_late(&runner->polls, now)) {
+        runner->step_ns -= runner->step_ns / 4;
     }
 }
 
@@ -226,7 +233,6 @@ static bool look(struct gi_answer *answer, bool takes)
         return false;
     }
     const uint64_t now = gi_clock_ns();
-    answer->clock.polled_ns = is_ready ? answer->clock.polled_ns : now;
     answer->is_waiting = !is_ready || now < answer->clock.rest_until;
     return true;
 }

@@ -38,7 +38,6 @@ struct gi_answer_clock {
     uint64_t waits;                                   // number of waits for the GPU before the call
     uint64_t rested_ns;                               // duration since the end of the latest chain
     uint64_t landing_ns;                              // duration of the latest chain; 0: unknown
-    uint64_t polled_ns;                               // time when the GPU was last seen busy
     uint64_t rest_until;                              // with glinfer_step: end of the rest
     bool is_end_seen; // the latest chain was retired soon after its end
 };

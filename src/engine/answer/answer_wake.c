@@ -1,6 +1,7 @@
 #include "engine/answer/answer_wake.h"
 
 #include "base/clock.h"
+#include "base/round.h"
 #include "engine/answer/joint_run.h"
 #include "engine/device/wake.h"
 
@@ -33,10 +34,23 @@ void gi_answers_forget_wake(const struct glinfer_device *device)
     }
 }
 
+// Returns the clock time at which to poll the oldest chain of a runner: half of its time before its
+// expected end, since the time may be shorter than expected, and from then on at intervals.
+static uint64_t find_poll(struct gi_runner *runner, uint64_t now)
+{
+    const uint64_t half = gi_runner_oldest_steps(runner) * runner->step_ns / 2;
+    const uint64_t due = gi_runner_expected(runner);
+    runner->polls.early_ns = due > now + half ? due - half : 0;
+    return due > now + half           ? due - half
+           : half / 4 < LEAST_POLL_NS ? now + LEAST_POLL_NS
+           : half / 4 > MOST_POLL_NS  ? now + MOST_POLL_NS
+                                      : now + half / 4;
+}
+
 // Returns the clock time at which an answer can continue unless a fence wakes it before; 0: now.
 static uint64_t find_wake(const struct glinfer_device *device, struct gi_answer *answer)
 {
-    const struct gi_runner *runner = &answer->session->runner;
+    struct gi_runner *runner = &answer->session->runner;
     const uint64_t now = gi_clock_ns();
     if (!answer->is_waiting) {
         return 0;
@@ -44,22 +58,17 @@ static uint64_t find_wake(const struct glinfer_device *device, struct gi_answer 
     if (now < answer->clock.rest_until) {
         return answer->clock.rest_until;
     }
-    const uint64_t joint = gi_joint_run_expected(answer);
-    if (joint > 0) {
-        return joint > now ? joint : now + MOST_POLL_NS;
+    struct gi_runner *joint = gi_joint_run_awaited(answer);
+    if (joint) {
+        return find_poll(joint, now);
     }
     if (runner->n_flights == 0 || answer->open.executor) {
         return gi_gpu_platform(device->gpu)->is_software ? 0 : now + MOST_POLL_NS;
     }
-    const uint64_t due = gi_runner_expected(runner);
     if (watch(device, answer)) {
-        return (due > now ? due : now) + FENCE_MARGIN_NS;
+        return gi_max_u64(gi_runner_expected(runner), now) + FENCE_MARGIN_NS;
     }
-    const uint64_t poll = gi_runner_oldest_steps(runner) * runner->step_ns / 8;
-    return due > now              ? due
-           : poll < LEAST_POLL_NS ? now + LEAST_POLL_NS
-           : poll > MOST_POLL_NS  ? now + MOST_POLL_NS
-                                  : now + poll;
+    return find_poll(runner, now);
 }
 
 void gi_answers_set_wake(const struct glinfer_device *device)

@@ -407,7 +407,6 @@ static bool look(struct gi_joint_run *joint, struct gi_answer *answer)
     }
     answer->is_waiting = !is_done;
     if (!is_done) {
-        joint->times.polled_ns = gi_clock_ns();
         return true;
     }
     if (!gi_runner_take(&joint->runner, &joint->landing, &answer->err)) {
@@ -417,8 +416,8 @@ static bool look(struct gi_joint_run *joint, struct gi_answer *answer)
     if (landing->is_faulty) {
         return give_up(joint, answer);
     }
-    gi_joint_times_learn(&joint->times, gi_joint_is_lone(landing->joint.live), landing->begin_ns,
-                         gi_clock_ns(), landing->n_steps);
+    gi_joint_times_learn(&joint->times, &joint->runner.polls, gi_joint_is_lone(landing->joint.live),
+                         landing->begin_ns, gi_clock_ns(), landing->n_steps);
     joint->runner.step_ns = joint->times.step_ns[gi_joint_is_lone(joint->place.live)];
     joint->untaken = joint->landing.joint.live & ~joint->landing.joint.left;
     return true;
@@ -483,12 +482,12 @@ void gi_joint_run_set_pause(struct glinfer_session *session, uint64_t ns)
     }
 }
 
-uint64_t gi_joint_run_expected(const struct gi_answer *answer)
+struct gi_runner *gi_joint_run_awaited(const struct gi_answer *answer)
 {
-    const struct gi_joint_run *joint = joint_of(answer);
+    struct gi_joint_run *joint = joint_of(answer);
     return joint && joint->runner.n_flights > 0 && !joint->executor && gi_joint_run_suits(answer)
-               ? gi_runner_expected(&joint->runner)
-               : 0;
+               ? &joint->runner
+               : NULL;
 }
 
 void gi_joint_run_request(const struct gi_answer *answer)

@@ -33,6 +33,5 @@ void gi_joint_run_request(const struct gi_answer *answer);
 
 // Sets the clock time at which submissions of the session's group pause; 0: never.
 void gi_joint_run_set_pause(struct glinfer_session *session, uint64_t ns);
-// Returns the clock time at which an answer that waits for the GPU can continue; 0: it does not
-// wait.
-uint64_t gi_joint_run_expected(const struct gi_answer *answer);
+// Returns the runner of the joint chains that an answer waits for; NULL: it waits for none.
+struct gi_runner *gi_joint_run_awaited(const struct gi_answer *answer);

@@ -1,6 +1,7 @@
 #include "gpu/dispatch/runner.h"
 
 #include "base/clock.h"
+#include "base/round.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/run_count.h"
 
@@ -150,14 +151,6 @@ static uint32_t read_entries(struct gi_runner *runner, struct gi_readback *readb
     return n;
 }
 
-// Returns the time when a chain that is submitted now begins to run: after the previous one.
-static uint64_t find_begin(const struct gi_runner *runner, uint64_t now)
-{
-    const uint32_t last = (runner->next_flight + GI_RUNNER_SLOTS - 1) % GI_RUNNER_SLOTS;
-    const uint64_t due = runner->n_flights > 0 ? runner->flights[last].due_ns : 0;
-    return due > now ? due : now;
-}
-
 bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
                       const struct gi_chain *chain, uint32_t first, struct glinfer_error *err)
 {
@@ -197,7 +190,6 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
     flight.submitted_ns = gi_clock_ns();
     flight.fence_fd = runner->wants_fence_fds ? gi_gpu_fence_fd(runner->gpu) : -1;
     readback->fence.expected_ns = box_ns + chain->n_steps * runner->step_ns;
-    flight.due_ns = find_begin(runner, flight.submitted_ns) + readback->fence.expected_ns;
     if (!keeps_box) {
         gi_time_box_forget(&runner->box);
     }
@@ -232,17 +224,21 @@ bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void
     return gi_run_count_check(runner->gpu, n_ran, gi_run_count_submitted(runner->gpu).n, err);
 }
 
-bool gi_runner_poll(const struct gi_runner *runner, bool *is_ready, struct glinfer_error *err)
+bool gi_runner_poll(struct gi_runner *runner, bool *is_ready, struct glinfer_error *err)
 {
     const uint32_t index = find_oldest(runner);
     assert(runner->n_flights > 0);
-    return gi_fence_poll(runner->gpu, &runner->readbacks[index].fence,
-                         runner->flights[index].submitted_ns, is_ready, err);
+    const bool ok = gi_fence_poll(runner->gpu, &runner->readbacks[index].fence,
+                                  runner->flights[index].submitted_ns, is_ready, err);
+    runner->polls.busy_ns = *is_ready ? runner->polls.busy_ns : gi_clock_ns();
+    return ok;
 }
 
 uint64_t gi_runner_expected(const struct gi_runner *runner)
 {
-    return runner->flights[find_oldest(runner)].due_ns;
+    const uint32_t index = find_oldest(runner);
+    return gi_max_u64(runner->flights[index].submitted_ns, runner->taken_ns) +
+           runner->readbacks[index].fence.expected_ns;
 }
 
 uint32_t gi_runner_oldest_steps(const struct gi_runner *runner)
@@ -268,6 +264,8 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct
     uint32_t tail[2] = {0}; // the run count, the fault
     memcpy(tail, entries + flight.n_entries, (flight.has_fault ? 2 : 1) * sizeof(tail[0]));
     end_flight(runner);
+    runner->taken_ns = gi_clock_ns();
+    runner->polls.early_ns = 0;
     *landing = (struct gi_landing){.first = flight.first,
                                    .n_steps = flight.n_steps,
                                    .joint = flight.joint,

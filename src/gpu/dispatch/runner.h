@@ -27,9 +27,29 @@ struct gi_flight {
     uint32_t n_indirect;         // of a step, with grids from the GPU
     uint64_t begin_ns;           // time of the clock when its submission began
     uint64_t submitted_ns;       // time of the clock when all of it was submitted
-    uint64_t due_ns;             // time of the clock when it is expected to be done
     int fence_fd;                // readable when it is done; -1: there is none
 };
+
+// Looks of the host for the end of the oldest chain in flight, in nanoseconds of the clock.
+struct gi_polls {
+    uint64_t busy_ns;  // when it was last seen not to have ended; 0: never
+    uint64_t early_ns; // when the host is to look before the expected end; 0: it is past that
+};
+
+// Returns true if the end of a chain that took about ns was seen soon enough to be its time.
+static inline bool gi_polls_saw_end(const struct gi_polls *polls, uint64_t now, uint64_t ns)
+{
+    return (now - polls->busy_ns) * 4 < ns;
+}
+
+// Returns true if a chain had already ended when the host looked early, and in time: it takes less
+// than expected.
+static inline bool gi_polls_were_late(const struct gi_polls *polls, uint64_t now)
+{
+    const uint64_t punctual_ns = 1000000;
+    return polls->busy_ns < polls->early_ns && now >= polls->early_ns &&
+           now - polls->early_ns < punctual_ns;
+}
 
 struct gi_runner {
     struct gi_gpu *gpu;          // borrowed
@@ -39,8 +59,10 @@ struct gi_runner {
     uint64_t budget_ns;          // GPU time of a submission
     struct gi_time_box box;      // of chains that are submitted in a box; has the same budget
     uint64_t step_ns;            // measured time of a decode step; 0: not known
-    bool wants_fence_fds;        // of the chains that are submitted
-    uint32_t epoch;              // of step_state, the first half of the sentinel
+    struct gi_polls polls;
+    uint64_t taken_ns;    // time of the clock when the last chain was taken
+    bool wants_fence_fds; // of the chains that are submitted
+    uint32_t epoch;       // of step_state, the first half of the sentinel
     struct gi_readback readbacks[GI_RUNNER_SLOTS];
     struct gi_flight flights[GI_RUNNER_SLOTS];
     uint32_t n_flights, next_flight;
@@ -101,8 +123,9 @@ bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void
                     uint64_t size, struct glinfer_error *err);
 // Sets *is_ready to whether the oldest chain in flight has completed; a chain is in flight. Fails
 // with GPU_LOST.
-bool gi_runner_poll(const struct gi_runner *runner, bool *is_ready, struct glinfer_error *err);
-// Returns the time of the clock at which that chain is expected to be done.
+bool gi_runner_poll(struct gi_runner *runner, bool *is_ready, struct glinfer_error *err);
+// Returns the time of the clock at which that chain is expected to be done: chains run one after
+// another.
 uint64_t gi_runner_expected(const struct gi_runner *runner);
 // Returns its steps.
 uint32_t gi_runner_oldest_steps(const struct gi_runner *runner);
