@@ -589,8 +589,8 @@ struct glinfer_session_params {
     glinfer_progress_fn progress; // compiling programs for `expected`; NULL: not called
     void *progress_user;
     enum glinfer_precision precision; // of arithmetic
-    // A generation whose programs are compiled in advance, as its n_prompt (0: prompts of any
-    // length), n_predict, n_probs, lookup and samplers require. NULL: the first generation of each
+    // A generation whose programs are compiled in advance, as its n_prompt (of that length; 0: of
+    // any), n_predict, n_probs, lookup and samplers require. NULL: the first generation of each
     // kind compiles its programs.
     const struct glinfer_generate_params *expected;
     // Percentage of the time that answers keep the GPU busy, 1 to 99: the session sleeps after each
@@ -979,7 +979,7 @@ struct glinfer_prepared {
     double step_ns[GLINFER_DISPATCH_WAYS]; // measured time of a step; 0: not measured
 };
 // Compiles all programs for generations with these params, measures the ways to submit steps and
-// chooses the fastest. Considers n_prompt (0: prompts of any length), n_predict, temperature,
+// chooses the fastest. Considers n_prompt (of that length; 0: of any), n_predict, temperature,
 // top_k, n_probs and lookup; calls progress with GLINFER_PHASE_COMPILE. The first time may take a
 // minute. For benchmarks, and for applications that want no delay later. The session keeps its
 // tokens. *prepared may be NULL. A persistent dispatch that is not available is not a failure.

@@ -8,7 +8,7 @@
 //   q      (n_tokens, stride)  (n_head, HEAD_DIM), pair order
 //   cache  a layer's k and v, (n_kv_head, n_ctx, HEAD_DIM) each, attention/kv_vec8.glsl
 //
-// Group (i, h) owns 64 tokens of head h, the last tokens first, so that the longest walks begin
+// Group (i, h) owns 32 or 64 tokens of head h, the last tokens first, so that the longest walks begin
 // first. k and then v of a tile are staged in shared memory, a chunk of 64 elements of the head at a
 // time, and the next chunk is loaded before this one is worked on. An invocation owns 4 tokens: by 4
 // keys of the scores, and by 4 elements of every chunk of the sum. Loads from shared memory bound it: a
@@ -21,7 +21,7 @@
 // Softmax is online, in f32. A token's weights are relative to a score that is at most SLACK less than
 // the largest so far: a tile with a larger one raises it, for all tokens of the group, and rescales
 // their sums.
-// Shared memory: 16 KiB, and 8 KiB of q for every 64 elements of the head.
+// Shared memory for 64 tokens: 16 KiB, and 8 KiB of q for every 64 elements of the head.
 // Measurements: glsl/measurements.md.
 #include "lib/common.glsl"
 #include "lib/exp_log.glsl"
@@ -30,11 +30,24 @@
 #include "lib/step_state.glsl"
 
 #ifndef HEAD_DIM
-#error "HEAD_DIM, 64 or 128"
+#error "HEAD_DIM, 64 or 128; TALL 1: groups of 64 tokens"
 #endif
 
-#define KEYS 64u
+#ifndef TALL
+#define TALL 0
+#endif
+
+#if TALL
 #define TOKENS 64u
+#define TURNS 1 // of a stage
+layout(local_size_x = 256) in;
+#else
+#define TOKENS 32u
+#define TURNS 2
+layout(local_size_x = 128) in;
+#endif
+#define KEYS 64u
+#define HALF_GROUP (TOKENS / 2u) // rows of which an invocation has a word
 #define FOUR 4u   // tokens, and keys of a tile, of an invocation
 #define LANES 16u // of a token
 #define WORDS 8u  // of 8 elements of a chunk, or of 8 keys of a tile
@@ -43,9 +56,8 @@
 #define SLACK 1.0 // nats
 // Stands in place of weights if a tile has a score above the one of its token: a pair of NaN.
 #define RISE (TOKENS * WORDS - 1u)
+#define EXPONENTS (TOKENS * 4u) // in the place of weights, after those that largest_of_eight uses
 #define NO_WEIGHTS 0xFFFFFFFFu
-
-layout(local_size_x = 256) in;
 
 #define HALF 1
 #include "gemm/half_rows_store.glsl"
@@ -70,7 +82,7 @@ struct Share {
 };
 
 struct Stage { // a chunk of k or v on its way to shared memory
-    uvec4 word0, word1;
+    uvec4 words[2 * TURNS];
 };
 
 struct Scores { // of a token and the invocation's keys
@@ -159,7 +171,7 @@ float largest_of_eight(float x)
 
 //-- q, k and v on their way to shared memory -----------------------------------------------------------
 
-// Stages q of 32 tokens, and the exponent of the largest of each in the place of weights.
+// Stages q of half a group's tokens, and the exponent of the largest of each in the place of weights.
 void load_query(Share share, uint begin)
 {
     uint id = gl_LocalInvocationID.x, row = begin + id / WORDS, word = id % WORDS;
@@ -178,7 +190,7 @@ void load_query(Share share, uint begin)
             uvec4(packHalf2x16(a.xy), packHalf2x16(a.zw), packHalf2x16(b.xy), packHalf2x16(b.zw));
     }
     if (word == 0u) {
-        weight_tile[256u + row].x = exponent << 23u;
+        weight_tile[EXPONENTS + row].x = exponent << 23u;
     }
 }
 
@@ -186,9 +198,9 @@ void load_query(Share share, uint begin)
 vec4 load_queries(Share share)
 {
     load_query(share, 0u);
-    load_query(share, 32u);
+    load_query(share, HALF_GROUP);
     group_barrier();
-    uint at = 256u + share.token;
+    uint at = EXPONENTS + share.token;
     vec4 back = uintBitsToFloat(uvec4(weight_tile[at].x, weight_tile[at + 1u].x,
                                       weight_tile[at + 2u].x, weight_tile[at + 3u].x));
     group_barrier();
@@ -204,22 +216,26 @@ uvec4 cached(uint begin, Share share, uint key, uint chunk)
 void load_keys(out Stage stage, Share share, uint first_key, uint chunk)
 {
     uint key = first_key + gl_LocalInvocationID.x / WORDS;
-    stage.word0 = cached(params.k, share, key, chunk);
-    stage.word1 = cached(params.k, share, key + 32u, chunk);
+    for (int i = 0; i < 2 * TURNS; i++) {
+        stage.words[i] = cached(params.k, share, key + uint(i) * HALF_GROUP, chunk);
+    }
 }
 
 void store_keys(Stage stage)
 {
     uint key = gl_LocalInvocationID.x / WORDS, word = gl_LocalInvocationID.x % WORDS;
-    kv_tile[key_word(key, word)] = stage.word0;
-    kv_tile[key_word(key + 32u, word)] = stage.word1;
+    for (int i = 0; i < 2 * TURNS; i++) {
+        kv_tile[key_word(key + uint(i) * HALF_GROUP, word)] = stage.words[i];
+    }
 }
 
 void load_values(out Stage stage, Share share, uint first_key, uint chunk)
 {
     uint key = first_key + gl_LocalInvocationID.x / WORDS * 2u;
-    stage.word0 = cached(params.v, share, key, chunk);
-    stage.word1 = cached(params.v, share, key + 1u, chunk);
+    for (int i = 0; i < TURNS; i++) {
+        stage.words[2 * i] = cached(params.v, share, key + uint(i) * TOKENS, chunk);
+        stage.words[2 * i + 1] = cached(params.v, share, key + uint(i) * TOKENS + 1u, chunk);
+    }
 }
 
 // Stores two keys' word as two quads of pairs, the second 8 quads after the first.
@@ -234,7 +250,9 @@ void store_pairs(uint pair, uvec4 a, uvec4 b)
 void store_values(Stage stage)
 {
     uint pair = gl_LocalInvocationID.x / WORDS;
-    store_pairs(pair, stage.word0, stage.word1);
+    for (int i = 0; i < TURNS; i++) {
+        store_pairs(pair + uint(i) * HALF_GROUP, stage.words[2 * i], stage.words[2 * i + 1]);
+    }
 }
 
 //-- scores ---------------------------------------------------------------------------------------------
@@ -388,14 +406,14 @@ void add_values(Share share, inout Sums sums)
     sums.d += vec4(sum_of(v0), sum_of(v1), sum_of(v2), sum_of(v3));
 }
 
-// Writes a chunk of 32 tokens, which goes through the tile of k and v, so that an invocation has a
+// Writes a chunk of half a group's tokens, which goes through the tile of k and v, so that an invocation has a
 // word of one token.
 void write_rows(Share share, uint begin, uint chunk, Sums sums)
 {
     uint id = gl_LocalInvocationID.x, word = id % 8u, row = share.first_token + begin + id / 8u;
     group_barrier();
-    if (share.token / 32u == begin / 32u) {
-        uint at = share.token % 32u * LANES + share.quad;
+    if (share.token / HALF_GROUP == begin / HALF_GROUP) {
+        uint at = share.token % HALF_GROUP * LANES + share.quad;
         kv_tile[at] = floatBitsToUint(sums.a);
         kv_tile[at + LANES] = floatBitsToUint(sums.b);
         kv_tile[at + 2u * LANES] = floatBitsToUint(sums.c);
@@ -505,6 +523,6 @@ void main()
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
         scale_sums(sums[chunk], 1.0 / sum);
         write_rows(share, 0u, uint(chunk), sums[chunk]);
-        write_rows(share, 32u, uint(chunk), sums[chunk]);
+        write_rows(share, HALF_GROUP, uint(chunk), sums[chunk]);
     }
 }

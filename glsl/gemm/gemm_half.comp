@@ -1,7 +1,7 @@
 // The product of gemm_wide.comp with its products in f16 (mediump, where that is f16 and fast). The
 // same Params; x are rows as gemm/half_rows.glsl lays them out.
 //
-// A group owns TILE_TOKENS tokens by 64 rows. Its SLICES slices take the steps of 64 columns in
+// A group owns TILE_TOKENS tokens by GROUP_ROWS rows. Its SLICES slices take the steps of 64 columns in
 // turn; their sums are added in the order of the slices at the end. Both operands lie in shared
 // memory by pairs of columns, four tokens or rows to a word of 16 bytes, so that a pair of halves
 // is multiplied by a pair of halves and none is broadcast: 3 shared loads for 32 pairs of
@@ -24,8 +24,9 @@
 #include "lib/half_pair.glsl"
 #include "lib/step_state.glsl"
 
-#if !defined(HAS_BIAS) || !defined(TILE_TOKENS) || !defined(SLICES) || !defined(BY_WORDS)
-#error "HAS_BIAS; TILE_TOKENS: 64 or 128; SLICES: of the group; BY_WORDS: 1 for types with QUANT_WORDS"
+#if !defined(HAS_BIAS) || !defined(TILE_TOKENS) || !defined(GROUP_ROWS) || !defined(SLICES) ||      \
+    !defined(BY_WORDS)
+#error "HAS_BIAS; TILE_TOKENS: 64 or 128; GROUP_ROWS: 32 or 64; SLICES: of the group; BY_WORDS: 1 for types with QUANT_WORDS"
 #endif
 
 #ifndef EXPERTS
@@ -34,10 +35,11 @@
 
 #define WORDS BY_WORDS // of quant/quant.glsl
 #define TOKENS TILE_TOKENS
-#define ROWS 64
-#define SQUARES (TOKENS * 2) // invocations of a slice, with 8 tokens by 4 rows each
-#define PAIRS 32             // of columns in a step
-#define UNPACKERS 128u       // invocations of a slice with weights to unpack
+#define ROWS GROUP_ROWS
+#define SQUARES (TOKENS * ROWS / 32) // invocations of a slice, with 8 tokens by 4 rows each
+#define PAIRS 32                     // of columns in a step
+#define UNPACKERS uint(ROWS * 2)     // invocations of a slice with weights to unpack
+#define X_TURNS (64 / ROWS)
 #define STEP_BLOCKS 2u
 #define X_QUADS uint(TOKENS / 4)
 #define W_QUADS uint(ROWS / 4)
@@ -118,7 +120,7 @@ uint row_word(uint row, uint word)
 // Invocation `square` unpacks block square / ROWS of this row of the tile.
 uint unpacked_row(uint square)
 {
-    return square % 8u * 4u + square / 8u % 4u + square / 32u % 2u * 32u;
+    return square % 8u * 4u + square / 8u % 4u + square / 32u % uint(ROWS / 32) * 32u;
 }
 
 // Steps past the last are read as the last.
@@ -264,13 +266,13 @@ void main()
 #if EXPERTS
     uint row = square % W_QUADS, token = square / 32u * 4u + square / W_QUADS % 2u;
 #else
-    uint row = square / 32u % 2u * 8u + square % 8u;
-    uint token = square / 64u * 4u + square / 8u % 4u;
+    uint row = square / 32u % (W_QUADS / 8u) * 8u + square % 8u;
+    uint token = square / (4u * W_QUADS) * 4u + square / 8u % 4u;
 #endif
     uint x_at = slice * SLICE_SIZE + token, w_at = slice * SLICE_SIZE + X_SIZE + row;
     uint token_begin = FIRST_TOKEN(uint(TOKENS));
     uint n_step = (params.n_block + STEP_BLOCKS - 1u) / STEP_BLOCKS;
-    // An invocation stages a word of x of each of four tokens.
+    // An invocation stages X_TURNS words of x of each of four tokens.
     uint x_word = square / X_QUADS, x_quad = square % X_QUADS;
     uint x_to = slice * SLICE_SIZE + 4u * x_word * X_QUADS + x_quad;
 #if EXPERTS
@@ -292,9 +294,15 @@ void main()
     EACH_TOKEN(DECLARE_TOTAL)
     Weights w = load_weights(square, slice);
     uvec4 x0 = x[x_from], x1 = x[x_from + 256u], x2 = x[x_from + 512u], x3 = x[x_from + 768u];
+#if X_TURNS == 2
+    uvec4 x4 = x[x_from + 128u], x5 = x[x_from + 384u], x6 = x[x_from + 640u], x7 = x[x_from + 896u];
+#endif
     for (uint step = slice; step < step_end + slice; step += uint(SLICES)) {
         store_weights(w, slice, square);
         STORE_TURNED(x_to, X_QUADS, x0, x1, x2, x3)
+#if X_TURNS == 2
+        STORE_TURNED(x_to + X_SIZE / 2u, X_QUADS, x4, x5, x6, x7)
+#endif
         barrier();
         uint next = step + uint(SLICES);
         x_from += next < n_step ? uint(SLICES) * HALF_TILE : 0u;
@@ -303,6 +311,12 @@ void main()
         x1 = x[x_from + 256u];
         x2 = x[x_from + 512u];
         x3 = x[x_from + 768u];
+#if X_TURNS == 2
+        x4 = x[x_from + 128u];
+        x5 = x[x_from + 384u];
+        x6 = x[x_from + 640u];
+        x7 = x[x_from + 896u];
+#endif
         if (is_there) {
             EACH_TOKEN(DECLARE_SUMS)
             MULTIPLY_WORD(0)

@@ -161,6 +161,31 @@ TEST(preparing_compiles_all_that_an_answer_needs)
     assert_int_equal(session->tables.ready, ready);
 }
 
+// Kernels are chosen by the room of a list.
+TEST(a_batch_takes_the_smallest_list_with_room)
+{
+    static const struct {
+        uint32_t n_tokens, list;
+    } batches[] = {{1, GI_LIST_PROMPT_SMALL},  {32, GI_LIST_PROMPT_SMALL},
+                   {33, GI_LIST_PROMPT_SHORT}, {256, GI_LIST_PROMPT_SHORT},
+                   {257, GI_LIST_PROMPT},      {5000, GI_LIST_PROMPT}};
+    struct gi_tables tables = session->tables;
+    tables.n_batch = 2048;
+    memcpy(tables.n_most, (uint32_t[]){32, 256, 256}, sizeof(tables.n_most)); // no middle one
+    for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++) {
+        assert_int_equal(gi_tables_prompt_list(&tables, batches[i].n_tokens), batches[i].list);
+    }
+    const uint32_t end = 1u << (GI_LIST_PROMPT_END + GI_STEP_END_GREEDY);
+    const uint32_t all =
+        1u << GI_LIST_PROMPT_SMALL | 1u << GI_LIST_PROMPT_SHORT | 1u << GI_LIST_PROMPT;
+    assert_int_equal(gi_tables_choose(&tables, GI_STEP_END_GREEDY, 0, false), end | all);
+    assert_int_equal(gi_tables_choose(&tables, GI_STEP_END_GREEDY, 100, false),
+                     end | 1u << GI_LIST_PROMPT_SHORT);
+    const uint32_t long_prompt = gi_tables_choose(&tables, GI_STEP_END_GREEDY, 2048 + 20, false);
+    const uint32_t ends = 1u << GI_LIST_PROMPT | 1u << GI_LIST_PROMPT_SMALL;
+    assert_int_equal(long_prompt & ends, ends);
+}
+
 //-- how steps end ---------------------------------------------------------------------------------
 
 TEST(a_step_ends_as_its_settings_ask)

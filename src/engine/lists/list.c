@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-enum { MAX_LISTS = 31 };
+enum { MAX_LISTS = 32 };
 
 struct gi_executor *gi_list_build(struct gi_program_table *programs, struct gi_dispatch_table *list,
                                   struct glinfer_error *err)

@@ -17,7 +17,7 @@ enum gi_step_end {
 
 // Describes n lists.
 struct gi_list_source {
-    uint32_t n; // at most 31
+    uint32_t n; // at most 32
     struct gi_tested tested;
     void *user;
     // Records list i. Returns NULL with the first failure of the recording.

@@ -141,17 +141,18 @@ static void record_speech_choice(struct gi_tables *tables)
                         &tables->step_buffers);
 }
 
-// Cuts the rows of a batch to few tokens, for which ops choose kernels by the rows that there are.
-static void cut_rows(struct gi_tables *tables)
+// Cuts the rows of a batch to fewer tokens: ops choose kernels by the rows that there are.
+static void cut_rows(struct gi_tables *tables, uint32_t n_tokens)
 {
     struct gi_graph *graph = &tables->graph;
     struct gi_rows *const rows[] = {
         &graph->x,    &graph->norm,        &graph->qkv,          &graph->q,
         &graph->attn, &graph->ffn_gate_up, &graph->ffn_act_rows, &graph->inputs};
     struct gi_rows *t = &graph->adapters.rows.t;
-    t->range.size = (uint64_t)t->stride * tables->n_small * sizeof(float);
+    assert(n_tokens < tables->n_batch);
+    t->range.size = (uint64_t)t->stride * n_tokens * sizeof(float);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        rows[i]->range.size = (uint64_t)rows[i]->stride * tables->n_small * sizeof(float);
+        rows[i]->range.size = (uint64_t)rows[i]->stride * n_tokens * sizeof(float);
     }
 }
 
@@ -168,15 +169,15 @@ struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t li
 {
     const bool is_speech = list == GI_LIST_SPEECH, is_norm = list == GI_LIST_NORM;
     const bool has_layers = list <= GI_LIST_LOGITS || is_speech;
-    const bool is_prompt = list <= GI_LIST_PROMPT_SMALL || is_norm || list == GI_LIST_HEAR;
+    const bool is_prompt = list <= GI_LIST_PROMPT || is_norm || list == GI_LIST_HEAR;
     const bool has_choice = !is_prompt && list != GI_LIST_LOGITS && !is_speech;
     struct gi_graph *graph = &tables->graph;
     if (!is_prompt && !gi_model_check_decoder(tables->model, err)) {
         return NULL;
     }
     open_table(tables, is_prompt || !has_layers, err);
-    if (list == GI_LIST_PROMPT_SMALL) {
-        cut_rows(tables);
+    if (list < GI_LIST_PROMPT) {
+        cut_rows(tables, tables->n_most[list]);
     }
     if (has_layers) {
         record_layers(tables);
@@ -197,7 +198,7 @@ struct gi_dispatch_table *gi_tables_record(struct gi_tables *tables, uint32_t li
     if (has_choice) {
         record_choice(tables, end_of(list), &tables->step_buffers);
     }
-    if (list == GI_LIST_PROMPT_SMALL) {
+    if (list < GI_LIST_PROMPT) {
         hand_out_ranges(tables);
     }
     return gi_recorder_end(&graph->recorder, err);
@@ -214,15 +215,21 @@ struct gi_executor *gi_tables_create_end(struct gi_tables *tables, enum gi_step_
 
 enum { BATCH_TOKENS = GI_SELFTEST_TOKENS - 1 }; // of a test
 
-// Returns true if the last batch of a prompt is a small one. If the time budget divides batches,
-// the list of small batches is prepared on first use instead.
-static bool may_end_small(const struct gi_tables *tables, size_t n_prompt)
+// Returns the bit set of lists of the batches of n tokens. If the time budget divides batches, the
+// lists of smaller ones are prepared on first use instead.
+static uint32_t choose_batches(const struct gi_tables *tables, size_t n)
 {
-    const size_t first = gi_gpu_class(tables->recorder.gpu)->first_batch;
-    const size_t rest = n_prompt % tables->n_batch;
-    const size_t rest_of_others = n_prompt > first ? (n_prompt - first) % tables->n_batch : 0;
-    return (rest > 0 && rest <= tables->n_small) ||
-           (rest_of_others > 0 && rest_of_others <= tables->n_small);
+    const uint32_t rest = (uint32_t)(n % tables->n_batch);
+    return (n >= tables->n_batch ? 1u << gi_tables_prompt_list(tables, tables->n_batch) : 0) |
+           (rest > 0 ? 1u << gi_tables_prompt_list(tables, rest) : 0);
+}
+
+// Returns true if such a list exists at all. Prompts have the same ends as steps.
+static bool is_needed(const struct gi_tables *tables, uint32_t list)
+{
+    return list < GI_LIST_PROMPT
+               ? tables->n_most[list] > (list > 0 ? tables->n_most[list - 1] : 0)
+               : list <= GI_LIST_STEP || (list >= GI_LIST_PROMPT_END && list < GI_LIST_CHOICE);
 }
 
 uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, size_t n_prompt,
@@ -233,11 +240,13 @@ uint32_t gi_tables_choose(const struct gi_tables *tables, enum gi_step_end end, 
     if (n_prompt == 1) {
         return step;
     }
-    if (n_prompt == 0 || n_prompt > tables->n_small) {
-        lists |= 1u << GI_LIST_PROMPT;
+    const size_t first = gi_gpu_class(tables->recorder.gpu)->first_batch;
+    lists |= choose_batches(tables, n_prompt);
+    if (first > 0 && n_prompt > first) {
+        lists |= choose_batches(tables, first) | choose_batches(tables, n_prompt - first);
     }
-    if (n_prompt == 0 ? tables->n_small > 0 : may_end_small(tables, n_prompt)) {
-        lists |= 1u << GI_LIST_PROMPT_SMALL;
+    for (uint32_t i = 0; n_prompt == 0 && i <= GI_LIST_PROMPT; i++) {
+        lists |= (uint32_t)is_needed(tables, i) << i;
     }
     return lists;
 }
@@ -254,14 +263,6 @@ uint32_t gi_tables_choose_batch(const struct gi_tables *tables,
         most /= 2;
     }
     return n_left < most ? n_left : most;
-}
-
-// Returns true if such a list exists at all. Prompts have the same ends as steps.
-static bool is_needed(const struct gi_tables *tables, uint32_t list)
-{
-    return list == GI_LIST_PROMPT_SMALL
-               ? tables->n_small > 0
-               : list <= GI_LIST_STEP || (list >= GI_LIST_PROMPT_END && list < GI_LIST_CHOICE);
 }
 
 bool gi_tables_check(struct gi_tables *tables, struct glinfer_error *err)
@@ -326,7 +327,7 @@ static void describe_list(void *user, uint32_t i, struct gi_tested_list *test)
     const bool is_end = i >= GI_LIST_PROMPT_END && i < GI_LIST_NORM;
     const bool has_end = i >= GI_LIST_STEP && i < GI_LIST_NORM;
     const bool is_step = (has_end && !is_end) || i == GI_LIST_SPEECH;
-    uint32_t n_tokens = i == GI_LIST_PROMPT_SMALL ? tables->n_small
+    uint32_t n_tokens = i == GI_LIST_PROMPT_SMALL ? tables->n_most[i]
                         : is_step                 ? 1
                         : is_end                  ? END_TOKENS
                                                   : BATCH_TOKENS;
@@ -471,8 +472,7 @@ struct gi_executor *gi_tables_find(struct gi_tables *tables, uint32_t list,
 struct gi_executor *gi_tables_prompt(struct gi_tables *tables, uint32_t n_tokens,
                                      struct glinfer_error *err)
 {
-    const bool is_small = n_tokens <= tables->n_small;
-    return gi_tables_find(tables, is_small ? GI_LIST_PROMPT_SMALL : GI_LIST_PROMPT, err);
+    return gi_tables_find(tables, gi_tables_prompt_list(tables, n_tokens), err);
 }
 
 struct gi_dispatch_table *gi_tables_list(struct gi_tables *tables, uint32_t list,

@@ -8,9 +8,11 @@
 
 // Lists, as bits of a set.
 enum {
-    GI_LIST_PROMPT,                                          // a batch, to the residual stream
-    GI_LIST_PROMPT_SMALL,                                    // a batch of at most n_small tokens
-    GI_LIST_STEP,                                            // a decode step, for each end
+    GI_LIST_PROMPT_SMALL,  // a prompt batch of at most n_most[0] tokens, to the residual stream
+    GI_LIST_PROMPT_SHORT,  // of at most n_most[1]
+    GI_LIST_PROMPT_MIDDLE, // of at most n_most[2]
+    GI_LIST_PROMPT,        // of at most n_batch
+    GI_LIST_STEP,          // a decode step, for each end
     GI_LIST_LOGITS = GI_LIST_STEP + GI_STEP_END_COUNT,       // a decode step up to its logits
     GI_LIST_PROMPT_END,                                      // a batch's last row, to a token
     GI_LIST_CHOICE = GI_LIST_PROMPT_END + GI_STEP_END_COUNT, // a step's logits, to a token
@@ -33,7 +35,7 @@ struct gi_time_box;
 struct gi_tables {
     const struct glinfer_model *model; // borrowed
     uint32_t n_batch;                  // maximum tokens of a batch
-    uint32_t n_small;                  // maximum tokens of a small batch; 0: no small batches
+    uint32_t n_most[GI_LIST_PROMPT];   // of smaller lists; that of the list before (first: 0): none
     struct gi_range ranges[GI_SESSION_RANGE_COUNT];
     struct gi_graph graph;
     struct gi_recorder recorder; // used to record lists, except its list
@@ -45,7 +47,7 @@ struct gi_tables {
     struct gi_listener listener;
 };
 
-// Initializes the graph with the ranges. model, n_batch, n_small, recorder, and the layout and the
+// Initializes the graph with the ranges. model, n_batch, n_most, recorder, and the layout and the
 // cache of graph are set.
 void gi_tables_init(struct gi_tables *tables, const struct gi_range ranges[GI_SESSION_RANGE_COUNT]);
 // Destroys the lists. Accepts all-zero.
@@ -79,6 +81,15 @@ void gi_tables_forget(struct gi_tables *tables);
 // threads. Fails with GPU_LOST.
 bool gi_tables_prepare_rest(struct gi_tables *tables, struct glinfer_error *err);
 
+// Returns the list of a prompt's batch of n_tokens.
+static inline uint32_t gi_tables_prompt_list(const struct gi_tables *tables, uint32_t n_tokens)
+{
+    uint32_t list = 0;
+    while (list < GI_LIST_PROMPT && tables->n_most[list] < n_tokens) {
+        list++;
+    }
+    return list;
+}
 // Return the executor of a list (GI_LIST_...), or of a prompt's batch of n_tokens, prepared on
 // first use. Return NULL on an error of preparing it.
 struct gi_executor *gi_tables_find(struct gi_tables *tables, uint32_t list,

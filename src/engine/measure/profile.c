@@ -179,8 +179,11 @@ static bool run_set(struct profile *profile, bool is_prompt, uint32_t n, struct 
 static bool warm_up(struct profile *profile)
 {
     enum { WARM_NS = 50000000, MOST = 64 };
-    const uint32_t n_prompt = profile->params.n_prompt, n_small = profile->session->tables.n_small;
-    const uint32_t most = gi_max_u32(WARM_TOKENS, n_small + 1); // by the kernels of many
+    const struct gi_tables *tables = &profile->session->tables;
+    const uint32_t n_prompt = profile->params.n_prompt;
+    const uint32_t list = gi_tables_prompt_list(tables, n_prompt);
+    const uint32_t n_before = list > 0 ? tables->n_most[list - 1] : 0; // by other kernels
+    const uint32_t most = gi_max_u32(WARM_TOKENS, n_before + 1);
     const uint32_t n = n_prompt > most ? most : n_prompt > 0 ? n_prompt : 1;
     uint64_t total = 0, ns = 0;
     if (!run_set(profile, n_prompt > 0, n, NULL, &ns)) {

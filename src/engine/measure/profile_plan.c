@@ -55,17 +55,17 @@ static bool walk_prompt(struct plan *plan)
 {
     struct gi_tables *tables = &plan->session->tables;
     const uint32_t n_prompt = plan->params->n_prompt, depth = plan->params->depth;
-    const uint32_t list = n_prompt <= tables->n_small ? GI_LIST_PROMPT_SMALL : GI_LIST_PROMPT;
     const struct gi_program_table *programs = plan->session->model->device->programs;
     uint32_t count = 0;
     for (uint32_t done = 0; done < n_prompt; done += count) {
+        const uint32_t list = gi_tables_prompt_list(tables, n_prompt - done);
         const struct gi_dispatch_table *table = gi_tables_list(tables, list, plan->err);
         if (!table || !gi_time_box_reserve(&plan->box, programs, plan->err)) {
             return false;
         }
         count = gi_tables_choose_batch(&plan->session->tables, table, &plan->box, depth + done,
                                        n_prompt - done, done == 0);
-        if (!walk(plan, plan->session, list, depth + done, count) ||
+        if (!walk(plan, plan->session, gi_tables_prompt_list(tables, count), depth + done, count) ||
             !gi_time_box_close(&plan->box, plan->err)) {
             return false;
         }

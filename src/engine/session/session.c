@@ -7,7 +7,6 @@
 #include "engine/session/step_executors.h"
 #include "engine/session/verify.h"
 #include "gpu/memory/unbind.h"
-#include "ops/gemm/batch_form.h"
 #include "sampler/sampler.h"
 
 #include <stdlib.h>
@@ -170,8 +169,6 @@ static void init_tables(struct glinfer_session *session)
     if (session->params.n_batch > 0 && session->params.n_batch < tables->n_batch) {
         tables->n_batch = session->params.n_batch;
     }
-    tables->n_small = gi_batch_small_tokens(model->device->gpu);
-    tables->n_small = tables->n_small < tables->n_batch ? tables->n_small : 0;
 }
 
 static bool build(struct glinfer_session *session, const struct glinfer_session_params *params,

@@ -4,6 +4,7 @@
 #include "base/round.h"
 #include "engine/model/model_info.h"
 #include "engine/session/session.h"
+#include "ops/gemm/batch_form.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,6 +223,17 @@ static void fit_batch(const struct gi_session_group *group, struct gi_tables *ta
     }
 }
 
+// Sets the sizes of smaller batches.
+static void set_sizes(struct gi_tables *tables)
+{
+    _Static_assert((int)GI_BATCH_SIZES == (int)GI_LIST_PROMPT, "a list for each size");
+    for (uint32_t list = 0, n_before = 0; list < GI_LIST_PROMPT; list++) {
+        const uint32_t n = gi_batch_most_tokens(tables->recorder.gpu, list);
+        n_before = n > n_before && n < tables->n_batch ? n : n_before;
+        tables->n_most[list] = n_before;
+    }
+}
+
 bool gi_session_group_place(struct gi_session_group *group, struct glinfer_session *session,
                             struct glinfer_error *err)
 {
@@ -240,6 +252,7 @@ bool gi_session_group_place(struct gi_session_group *group, struct glinfer_sessi
     tables->graph.qkv_layout = model->qkv_layout;
     tables->graph.norm_layout = model->norm_layout;
     fit_batch(group, tables, &shape);
+    set_sizes(tables);
     gi_session_layout(&tables->graph, &shape, &sizes.kept, sizes.session);
     if (group->n_slots > 1) {
         gi_joint_layout(&tables->graph, sizes.session, group->n_slots, sizes.joint);

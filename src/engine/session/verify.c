@@ -148,7 +148,7 @@ static struct gi_executor *create_choices(const struct gi_verifier *verifier,
 
 uint32_t gi_verifier_rows(const struct glinfer_session *session)
 {
-    const uint32_t n = session->tables.n_small;
+    const uint32_t n = session->tables.n_most[GI_LIST_PROMPT_SMALL];
     return n < 2 ? 0 : n < GI_MAX_ROWS ? n : GI_MAX_ROWS;
 }
 

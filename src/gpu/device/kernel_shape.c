@@ -84,7 +84,7 @@ const char *gi_gemm_tile_name(enum gi_gemm_tile tile)
         [GI_GEMM_TILE_2X8] = "2x8",          [GI_GEMM_TILE_4X6] = "4x6",
         [GI_GEMM_TILE_4X8] = "4x8",          [GI_GEMM_TILE_HALVED] = "64x64:2",
         [GI_GEMM_TILE_HALF] = "64x64",       [GI_GEMM_TILE_HALF_SLICED] = "64x64:2",
-        [GI_GEMM_TILE_HALF_TALL] = "128x64",
+        [GI_GEMM_TILE_HALF_TALL] = "128x64", [GI_GEMM_TILE_HALF_NARROW] = "64x32:4",
     };
     return names[tile];
 }

@@ -69,6 +69,7 @@ enum gi_gemm_tile {
     GI_GEMM_TILE_HALF,   // glsl/gemm/gemm_half.comp, of x in f16: from here on
     GI_GEMM_TILE_HALF_SLICED,
     GI_GEMM_TILE_HALF_TALL,
+    GI_GEMM_TILE_HALF_NARROW,
     GI_GEMM_TILE_COUNT,
 };
 

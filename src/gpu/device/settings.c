@@ -240,8 +240,8 @@ static const struct row {
     {"GLINFER_QUIRKS", set_quirks, FIELD(quirks),
      "RENDERER[@FROM-TO]=FLAG[,FLAG...], a semicolon between two; `man glinfer` has the flags"},
     {"GLINFER_GEMM", set_gemm, FIELD(gemm),
-     "64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow, rolled, thin, short, low, few, 2x8, "
-     "4x6 or 4x8"},
+     "64x64, 64x64:2, 64x64:3, 32x64:2, 64x32:4, 128x64, narrow, rolled, thin, short, low, few, "
+     "2x8, 4x6 or 4x8"},
     {"GLINFER_GEMV", set_gemv, FIELD(gemv),
      "split, f16, row, texel, halves, bytes, places or texbits"},
     {"GLINFER_HALF", set_half, FIELD(half), "yes or no"},

@@ -15,6 +15,8 @@
 #define LEAST_KEYS  64 // of a range
 #define TILE_KEYS   64 // of a tile of glsl/attention/attention_subgroup.comp
 #define SUBGROUP_WG 256
+#define MOST_KEYS   8  // of a tile of glsl/attention/attention_row.comp, in a long context
+#define TALL_TOKENS 64 // of a group with TALL
 
 // The work of a workgroup for a batch, by device class. keys and vectors are defines that bound the
 // private memory of attention_row.comp: 512 bytes per vector and element of the head should
@@ -26,8 +28,6 @@ struct batch_shape {
     uint32_t heads; // of a kv head, that a group works on together; 0: another kernel
 };
 
-#define MOST_KEYS 8 // of a tile of glsl/attention/attention_row.comp, in a long context
-
 // Returns the keys of a group of glsl/attention/attention.comp, `keys` or more: its invocations
 // must be as many as a head has quads, or vec8s where larger groups have no registers.
 static uint32_t group_keys(const struct gi_gpu *gpu, uint32_t keys, const struct gi_kv_layer *layer)
@@ -38,8 +38,9 @@ static uint32_t group_keys(const struct gi_gpu *gpu, uint32_t keys, const struct
 // Returns the shape of the blocks of glsl/attention/attention_lane.comp.
 static struct gi_attention_block find_block(const struct gi_gpu *gpu)
 {
-    const struct gi_attention_block own = gi_gpu_class(gpu)->attention_block;
-    return own.n_tokens > 0 ? own : (struct gi_attention_block){4, 2, false};
+    const struct gi_attention_block common = {4, 2, false},
+                                    own = gi_gpu_class(gpu)->attention_block;
+    return own.n_tokens > 0 ? own : common;
 }
 
 // glsl/attention/attention_half.comp, of caches in f16.
@@ -50,7 +51,6 @@ static bool has_half_form(const struct gi_gpu *gpu, const struct gi_kv_layer *la
            gi_program_available(gpu, GI_PROGRAM_ATTENTION_HALF);
 }
 
-#define TALL_TOKENS 64 // of a group with TALL of glsl/attention/tile.glsl
 static bool may_be_tall(const struct gi_gpu *gpu, const struct gi_kv_layer *layer)
 {
     return layer->head_dim <= gi_gpu_class(gpu)->tall_head_dim &&
@@ -72,13 +72,15 @@ static struct batch_shape choose_shape(const struct gi_gpu *gpu, const struct gi
 {
     const enum gi_batch_form form = gi_batch_form(gpu);
     if (form == GI_BATCH_FORM_SPLIT && out == GI_HALF_FORM_LARGE && has_half_form(gpu, layer)) {
-        return (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, .n_tokens = 64};
+        const uint32_t n_group = gi_divide_up(max_tokens, TALL_TOKENS) * layer->n_head; // tall
+        const uint32_t n = n_group < gi_gpu_class(gpu)->wave_groups * 3 / 2 ? 32 : TALL_TOKENS;
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_HALF, .n_tokens = n};
     }
     if (form == GI_BATCH_FORM_SPLIT && gi_program_available(gpu, GI_PROGRAM_ATTENTION_BATCH)) {
         // Tall groups have no registers for slopes; with q they would be half as many.
-        return may_be_tall(gpu, layer) && !(rule && rule->max_bias > 0)
-                   ? (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, .n_tokens = TALL_TOKENS}
-                   : (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, .n_tokens = 32};
+        const uint32_t n =
+            may_be_tall(gpu, layer) && !(rule && rule->max_bias > 0) ? TALL_TOKENS : 32;
+        return (struct batch_shape){GI_PROGRAM_ATTENTION_BATCH, .n_tokens = n};
     }
     const bool has_row_parts = layer->head_dim <= 256 || layer->head_dim % 16 == 0;
     if (form != GI_BATCH_FORM_ROW || !has_row_parts ||
@@ -463,12 +465,12 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
         gi_key_define(&key, "HEADS", shape.heads);
         n_group = layer->n_kv_head * gi_divide_up(layer->n_head / layer->n_kv_head, shape.heads);
     } else if (shape.program == GI_PROGRAM_ATTENTION_BATCH) {
-        const bool is_tall = shape.n_tokens == TALL_TOKENS;
         gi_key_define(&key, "HALF", gi_half_form(out));
-        gi_key_define(&key, "SHARED_Q", !is_tall && has_room_for_q(recorder->gpu, layer));
+        gi_key_define(&key, "SHARED_Q",
+                      shape.n_tokens != TALL_TOKENS && has_room_for_q(recorder->gpu, layer));
         gi_key_option(&key, "ROLLED", gi_gpu_class(recorder->gpu)->is_rolled);
-        gi_key_option(&key, "TALL", is_tall);
     }
+    gi_key_option(&key, "TALL", is_tile(&shape) && shape.n_tokens == TALL_TOKENS);
     gi_key_option(&key, "VECTORS", shape.vectors);
     struct gi_attention_params params = common_params(layer, rule);
     const uint32_t n_part = count_groups_of_head(recorder->gpu, &shape, layer);
@@ -487,7 +489,6 @@ void gi_op_attention_batch(struct gi_recorder *recorder, const char *label,
         GI_PARAMS_OF(params),
         .grid = {.size = {1, n_group, n_part},
                  .rule = GI_GRID_TOKENS,
-                 .axis = 0,
                  .divisor = shape.n_tokens,
                  .is_divisible = true,
                  .divisible_axis = 1},

@@ -51,3 +51,13 @@ uint32_t gi_batch_small_tokens(const struct gi_gpu *gpu)
         return 4;
     }
 }
+
+uint32_t gi_batch_most_tokens(const struct gi_gpu *gpu, uint32_t size)
+{
+    static const uint32_t most[GI_BATCH_SIZES] = {0, GI_SHORT_BATCH, 1024};
+    enum { LARGE_GROUPS = 64 }; // that run at once: short batches leave some without work
+    const bool is_large = gi_batch_form(gpu) == GI_BATCH_FORM_SPLIT &&
+                          gi_program_available(gpu, GI_PROGRAM_GEMM_HALF) &&
+                          gi_gpu_class(gpu)->wave_groups >= LARGE_GROUPS;
+    return size == 0 ? gi_batch_small_tokens(gpu) : is_large ? most[size] : 0;
+}

@@ -41,18 +41,22 @@ static const struct gemm_shape tiles[GI_GEMM_TILE_COUNT] = {
     [GI_GEMM_TILE_HALF] = {GI_PROGRAM_GEMM_HALF, 64, 64, 1, 0, false},
     [GI_GEMM_TILE_HALF_SLICED] = {GI_PROGRAM_GEMM_HALF, 64, 64, 2, 0, false},
     [GI_GEMM_TILE_HALF_TALL] = {GI_PROGRAM_GEMM_HALF, 64, 128, 1, 0, false},
+    [GI_GEMM_TILE_HALF_NARROW] = {GI_PROGRAM_GEMM_HALF, 32, 64, 4, 0, false},
 };
 
-static bool is_tile_possible(const struct gi_gpu *gpu, enum gi_gemm_tile tile)
+// has_words: the type of the weights has QUANT_WORDS.
+static bool is_tile_possible(const struct gi_gpu *gpu, enum gi_gemm_tile tile, bool has_words)
 {
     const struct gi_limits *limits = gi_gpu_limits(gpu);
     const struct gemm_shape *shape = &tiles[tile];
     // Halves of weights without QUANT_WORDS stand in shared memory twice
     // (glsl/gemm/gemm_half.comp).
-    const uint32_t rows = shape->n_rows * (shape->program == GI_PROGRAM_GEMM_HALF ? 2 : 1);
+    const bool is_half = shape->program == GI_PROGRAM_GEMM_HALF;
+    const uint32_t rows = shape->n_rows * (is_half && !has_words ? 2 : 1);
     const uint32_t shared = shape->n_slices * (shape->n_tokens + rows) * 32 * 4;
-    const uint32_t invocations =
-        shape->quads ? shape->n_tokens * 4 / shape->quads : shape->n_slices * 128;
+    const uint32_t invocations = shape->quads ? shape->n_tokens * 4 / shape->quads
+                                 : is_half ? shape->n_tokens * shape->n_rows / 32 * shape->n_slices
+                                           : shape->n_slices * 128;
     // Mali-T has registers for the lowest tile alone, in groups of 64.
     const bool has_registers =
         !shape->quads || invocations <= 64 || !gi_gpu_class(gpu)->is_short_of_registers;
@@ -71,7 +75,7 @@ static bool does_tile_suit(const struct gi_gpu *gpu, enum gi_gemm_tile tile,
     const bool is_type = type == GI_GGML_TYPE_F32 || type == GI_GGML_TYPE_F16 ||
                          (type == GI_GGML_TYPE_BF16 && shape->rows > 2);
     return shape->rows == 0
-               ? is_tile_possible(gpu, tile)
+               ? is_tile_possible(gpu, tile, part && part->quant->has_words)
                : is_type && n_tokens >= shape->tokens && gi_program_available(gpu, shape->program);
 }
 
@@ -99,18 +103,18 @@ static enum gi_gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens,
     const uint32_t n_group = gi_divide_up(n_tokens, 64) * gi_divide_up(n_rows, 64);
     const uint32_t n_wave = gi_gpu_class(gpu)->wave_groups;
     const enum gi_gemm_tile own = gi_gpu_class(gpu)->gemm_tile;
-    if (own != GI_GEMM_TILE_WHOLE && is_tile_possible(gpu, own)) {
+    if (own != GI_GEMM_TILE_WHOLE && is_tile_possible(gpu, own, false)) {
         const enum gi_gemm_tile small = n_tokens <= 16 ? GI_GEMM_TILE_LOW : GI_GEMM_TILE_SHORT;
         const bool is_small = n_tokens <= 16 || n_group < n_wave;
-        return is_small && is_tile_possible(gpu, small) ? small : own;
+        return is_small && is_tile_possible(gpu, small, false) ? small : own;
     }
     enum gi_gemm_tile tile = n_group >= 2 * n_wave  ? GI_GEMM_TILE_WHOLE
                              : n_group > n_wave / 2 ? GI_GEMM_TILE_SLICED
                                                     : GI_GEMM_TILE_SMALL;
-    if (tile == GI_GEMM_TILE_SLICED && !is_tile_possible(gpu, tile)) {
+    if (tile == GI_GEMM_TILE_SLICED && !is_tile_possible(gpu, tile, false)) {
         tile = GI_GEMM_TILE_HALVED;
     }
-    for (enum gi_gemm_tile i = GI_GEMM_TILE_NARROW; !is_tile_possible(gpu, tile); i++) {
+    for (enum gi_gemm_tile i = GI_GEMM_TILE_NARROW; !is_tile_possible(gpu, tile, false); i++) {
         if (i == GI_GEMM_TILE_HALF) {
             return GI_GEMM_TILE_NARROW;
         }
@@ -122,16 +126,25 @@ static enum gi_gemm_tile class_tile(const struct gi_gpu *gpu, uint32_t n_tokens,
 // Returns true if the device may use one of the tiles for x in f32.
 static bool has_tile(const struct gi_gpu *gpu)
 {
-    return is_tile_possible(gpu, class_tile(gpu, 64, 64));
+    return is_tile_possible(gpu, class_tile(gpu, 64, 64), false);
 }
 
+// Returns the best tile, as measured on an H200: small ones, with k split in four, where a short
+// batch and few rows make too few groups to fill the device. Weights by words take two slices in
+// short batches alone.
 static enum gi_gemm_tile class_half_tile(const struct gi_gpu *gpu, uint32_t n_tokens,
-                                         uint32_t n_rows)
+                                         const struct gi_weight_part *part)
 {
-    const uint32_t n_group = gi_divide_up(n_tokens, 64) * gi_divide_up(n_rows, 64);
-    const bool is_sliced = n_group < 2 * gi_gpu_class(gpu)->wave_groups &&
-                           is_tile_possible(gpu, GI_GEMM_TILE_HALF_SLICED);
-    return is_sliced ? GI_GEMM_TILE_HALF_SLICED : GI_GEMM_TILE_HALF;
+    const uint32_t n_group = gi_divide_up(n_tokens, 64) * gi_divide_up(part->n_rows, 64);
+    const uint32_t n_wave = gi_gpu_class(gpu)->wave_groups;
+    const bool is_short = n_tokens <= GI_SHORT_BATCH;
+    const bool is_sliced = n_group < 2 * n_wave && (is_short || !part->quant->has_words);
+    return is_short && n_group <= n_wave &&
+                   does_tile_suit(gpu, GI_GEMM_TILE_HALF_NARROW, part, n_tokens)
+               ? GI_GEMM_TILE_HALF_NARROW
+           : is_sliced && does_tile_suit(gpu, GI_GEMM_TILE_HALF_SLICED, part, n_tokens)
+               ? GI_GEMM_TILE_HALF_SLICED
+               : GI_GEMM_TILE_HALF;
 }
 
 // Returns true if the class has a tile of its own for weights without scales and it suits.
@@ -185,7 +198,7 @@ static struct gemm_shape choose_tile(const struct gi_recorder *recorder,
     enum gi_gemm_tile tile;
     if (!parse_tile(gpu, gi_gpu_settings(gpu)->gemm, is_half, part, n_tokens, &tile) &&
         !parse_tile(gpu, gi_tuning_find(recorder->tuning, &key), is_half, part, n_tokens, &tile)) {
-        tile = is_half ? class_half_tile(gpu, n_tokens, part->n_rows)
+        tile = is_half                                  ? class_half_tile(gpu, n_tokens, part)
                : has_unscaled_tile(gpu, part, n_tokens) ? gi_gpu_class(gpu)->unscaled_tile
                                                         : class_tile(gpu, n_tokens, part->n_rows);
     }
@@ -240,7 +253,7 @@ static struct gemm_shape choose_packed(const struct gi_gpu *gpu, uint32_t n_cols
     const bool is_asked = parse_tile(gpu, gi_gpu_settings(gpu)->gemm, false, NULL, 0, &tile) &&
                           tile == GI_GEMM_TILE_ROLLED;
     const bool is_tile =
-        is_asked || (gi_batch_has_tiles(gpu) && is_tile_possible(gpu, GI_GEMM_TILE_ROLLED));
+        is_asked || (gi_batch_has_tiles(gpu) && is_tile_possible(gpu, GI_GEMM_TILE_ROLLED, false));
     return is_tile ? tiles[GI_GEMM_TILE_ROLLED] : choose_lane(gpu, n_cols, max_tokens);
 }
 
@@ -293,6 +306,7 @@ static struct gi_program_key make_key(const struct gemm_shape *shape,
         gi_key_define(&key, "ROLLED", shape->is_rolled);
     }
     gi_key_option(&key, "SLICES", shape->n_slices);
+    gi_key_option(&key, "GROUP_ROWS", is_half ? shape->n_rows : 0);
     gi_key_option(&key, "X_STRIDE", shape->program == GI_PROGRAM_GEMM_LANE ? x->stride : 0);
     gi_key_option(&key, "OWN_ROWS", shape->rows);
     gi_key_option(&key, "OWN_LANES", shape->lanes);
@@ -319,13 +333,13 @@ static enum gi_gemm_tile expert_tile(const struct gi_gpu *gpu, uint32_t n, uint3
         return tile;
     }
     const bool is_small = each <= 48 || gi_gpu_class(gpu)->gemm_tile == GI_GEMM_TILE_ROLLED;
-    return is_small && is_tile_possible(gpu, small) ? small : class_tile(gpu, n, 1024);
+    return is_small && is_tile_possible(gpu, small, false) ? small : class_tile(gpu, n, 1024);
 }
 
 bool gi_experts_take_half(const struct gi_recorder *recorder, uint32_t n, uint32_t n_expert)
 {
     return n >= HALF_EXPERT_ROWS * n_expert && gi_gemm_takes_half(recorder) &&
-           is_tile_possible(recorder->gpu, GI_GEMM_TILE_HALF);
+           is_tile_possible(recorder->gpu, GI_GEMM_TILE_HALF, false);
 }
 
 static struct gemm_shape expert_shape(const struct gi_gpu *gpu, uint32_t n, uint32_t n_expert,

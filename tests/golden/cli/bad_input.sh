@@ -127,7 +127,7 @@ warned()
 }
 
 left_out='is invalid and ignored: expected'
-tiles='64x64, 64x64:2, 64x64:3, 32x64:2, 128x64, narrow, rolled, thin, short, low, few, 2x8, 4x6 or 4x8'
+tiles='64x64, 64x64:2, 64x64:3, 32x64:2, 64x32:4, 128x64, narrow, rolled, thin, short, low, few, 2x8, 4x6 or 4x8'
 shapes='split, f16, row, texel, halves, bytes, places or texbits'
 dispatches='multi, direct, indirect, or persistent or background with [:GROUPS[:SIZE[:SPINS]]], GROUPS 1 to 65535, SIZE 64, 128, 256, 512 or 1024'
 limits='es31, blocks=4.., invocations=128.., shared=16384.., alignment=2^n, uniform=16384.., a comma between two'

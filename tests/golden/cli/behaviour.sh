@@ -245,7 +245,7 @@ check 'three tokens are two steps' \
 gemm_tile()
 {
     GLINFER_HALF=yes GLINFER_BATCH=split GLINFER_GEMM=$1 GLINFER_SELFTEST=off "$glinfer" profile --plan -m "$model" \
-        --precision f16 -p 80 -n 0 2>/dev/null | grep -o 'gemm[a-z_]*\.comp' | sort -u | tr -d '\n'
+        --precision f16 -p 64 -n 0 2>/dev/null | grep -o 'gemm[a-z_]*\.comp' | sort -u | tr -d '\n'
 }
 check 'a tile that f16 has' "$(gemm_tile 64x64)" gemm_half.comp
 check 'a tile of f32 alone' "$(gemm_tile narrow)" gemm.comp

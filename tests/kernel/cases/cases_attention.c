@@ -220,14 +220,18 @@ static const char *const batch_shapes[] = {"split", "lane", "row", "rolled"}; //
 static const char *const lane_gpus[] = {"Mali-T", "V3D", "Mali-G52"};
 
 // Sets GLINFER_BATCH; rolled is split on a class of GPUs of processors with is_rolled and groups of
-// 512 for narrow heads, lane that of a GPU of lane_gpus by `number`.
-static bool set_batch_shape(struct kt_run *run, const char *shape, uint32_t number)
+// 512 for narrow heads, lane that of a GPU of lane_gpus by `number`. is_wide: any number of groups
+// fills the device.
+static bool set_batch_shape(struct kt_run *run, const char *shape, uint32_t number, bool is_wide)
 {
     static struct gi_device_class class;
+    static uint32_t wave_groups;
     const bool is_rolled = strcmp(shape, "rolled") == 0, is_lane = strcmp(shape, "lane") == 0;
     if (!class.name) {
         class = *gi_gpu_class(run->gpu);
+        wave_groups = class.wave_groups;
     }
+    class.wave_groups = is_wide ? 1 : wave_groups;
     class.is_rolled = is_rolled;
     class.tall_head_dim = is_rolled ? 64 : 0;
     class.gemm_tile = is_rolled ? GI_GEMM_TILE_THIN : GI_GEMM_TILE_WHOLE;
@@ -258,21 +262,23 @@ static void write_peaks(struct kt_run *run, const struct gi_rows *q, uint32_t n_
     free(values);
 }
 
-// Results in f16 (ops/gemm/half_rows.h).
+// Results in f16 (ops/gemm/half_rows.h), in groups of 32 tokens where those of 64 would be few.
+#define HALF_CASES(is_wide)                                                                        \
+    {{{1, 1, 64, 200, F16, F16}, 1, 3, 0, 0, 0, 0}, 0, false, is_wide},                            \
+        {{{3, 1, 64, 200, F16, F16}, 130, 3, 0, 0, 0, 0}, 0, false, is_wide},                      \
+        {{{2, 1, 128, 200, F16, F16}, 70, 3, 0, 0, 0, 0}, 0, false, is_wide},                      \
+        {{{2, 1, 64, 200, F16, F16}, 33, 167, 0, 0, 0, 0}, 0, false, is_wide},                     \
+        {{{1, 1, 64, 200, F16, F16}, 70, 60, 17, 5, 0, 0}, 0, false, is_wide},                     \
+        {{{3, 1, 128, 200, F16, F16}, 40, 130, 0, 20, 0, 0}, 0, false, is_wide},                   \
+        {{{2, 1, 64, 200, F16, F16}, 190, 3, 0, 0, 0, 0}, 256, false, is_wide},                    \
+        {{{2, 1, 128, 200, F16, F16}, 130, 3, 0, 0, 0, 0}, 0, true, is_wide},
+
 static const struct half_case {
     struct attention_case batch;
     uint32_t n_spare; // columns after those of out
     bool has_peaks;   // of q: write_peaks()
-} half_cases[] = {
-    {{{1, 1, 64, 200, F16, F16}, 1, 3, 0, 0, 0, 0}, 0, false},
-    {{{3, 1, 64, 200, F16, F16}, 130, 3, 0, 0, 0, 0}, 0, false},
-    {{{2, 1, 128, 200, F16, F16}, 70, 3, 0, 0, 0, 0}, 0, false},
-    {{{2, 1, 64, 200, F16, F16}, 33, 167, 0, 0, 0, 0}, 0, false},
-    {{{1, 1, 64, 200, F16, F16}, 70, 60, 17, 5, 0, 0}, 0, false},
-    {{{3, 1, 128, 200, F16, F16}, 40, 130, 0, 20, 0, 0}, 0, false},
-    {{{2, 1, 64, 200, F16, F16}, 190, 3, 0, 0, 0, 0}, 256, false},
-    {{{2, 1, 128, 200, F16, F16}, 130, 3, 0, 0, 0, 0}, 0, true},
-};
+    bool is_wide;     // groups of 64 tokens
+} half_cases[] = {HALF_CASES(false) HALF_CASES(true)};
 
 // Records attention of a batch in a form of GLINFER_BATCH. half: the case of results in f16; NULL:
 // they are in f32.
@@ -284,7 +290,7 @@ static bool check_batch(struct kt_run *run, const struct attention_case *c, cons
     const struct gi_kv_layer layer = kt_layer(run, &c->shape, 0);
     const struct gi_score_rule rule = rule_of(run, c);
     const struct gi_rows q = kt_random_rows(run, "q", c->n_tokens, width, kt_layer_q_limit(&layer));
-    const bool is_set = set_batch_shape(run, shape, c->n_tokens);
+    const bool is_set = set_batch_shape(run, shape, c->n_tokens, half && half->is_wide);
     if (half && !gi_attention_has_halves(&run->recorder, &layer)) {
         return true;
     }
@@ -323,7 +329,8 @@ const struct kt_suite kt_attention_batch = {
 
 static void print_half(const struct half_case *c, char *text, size_t size)
 {
-    print_case(&c->batch, text, size);
+    const int n = snprintf(text, size, "%s, ", c->is_wide ? "64 tokens" : "32 tokens");
+    print_case(&c->batch, text + n, size - (size_t)n);
 }
 
 static bool run_half(struct kt_run *run, const struct half_case *c)

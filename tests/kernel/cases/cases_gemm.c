@@ -44,6 +44,7 @@ static const struct form {
     {"many tokens", "split", "4x8", INPUT_F32, 8},
     {"converted", "split", NULL, INPUT_CONVERTED, 0},
     {"normed", "split", NULL, INPUT_NORMED, 0},
+    {"64x32:4", "split", "64x32:4", INPUT_TILES, 0},
 };
 
 static const char *form_name(uint32_t form)
@@ -67,6 +68,14 @@ static bool is_available(const struct kt_run *run, enum input input, uint32_t n_
     return input == INPUT_F32 || input == INPUT_PACKED ||
            (gi_program_available(run->gpu, id) &&
             (input == INPUT_TILES || n_tokens <= GI_SMALL_BATCH));
+}
+
+// Returns true if the device has the tile of a form: one takes weights by words, in 48 KiB.
+static bool has_tile(const struct kt_run *run, const struct form *form, uint32_t type)
+{
+    const bool is_by_words = form->gemm && strcmp(form->gemm, "64x32:4") == 0;
+    return !is_by_words ||
+           (gi_quant_find(type)->has_words && gi_gpu_limits(run->gpu)->max_shared_size >= 48 << 10);
 }
 
 // Records the conversion of rows in f32 to the form that the product reads.
@@ -142,7 +151,7 @@ static uint64_t record_product(struct kt_run *run, const uint32_t *v)
     const uint32_t n_tokens = v[2], n_rows = v[3];
     const enum extra extra = (enum extra)v[5];
     const bool is_added = extra == ADDED || extra == ALL;
-    run->is_left_out = !is_available(run, form->input, n_tokens);
+    run->is_left_out = !is_available(run, form->input, n_tokens) || !has_tile(run, form, v[0]);
     if (run->is_left_out) {
         return 0;
     }
@@ -231,7 +240,7 @@ KT_DESCRIBE(gemv_batch, few_axes);
 
 static const struct kt_axis half_axes[] = {
     KT_TYPES(GI_GGML_TYPE_F16, GI_GGML_TYPE_Q4_0, GI_GGML_TYPE_Q4_K),
-    KT_CHOICES("form", form_name, 12, 13, 14),
+    KT_CHOICES("form", form_name, 12, 13, 14, 23),
     KT_NUMBERS("tokens", 1, 7, 33, 65, 130),
     KT_NUMBERS("rows", 16, 80, 144),
     KT_NUMBERS("columns", 32, 96, 416),
@@ -244,7 +253,7 @@ static const struct kt_axis half_quant_axes[] = {HALF_TYPES,
                                                  KT_CHOICES("form", form_name, 12),
                                                  KT_NUMBERS("tokens", 33),
                                                  KT_NUMBERS("rows", 48),
-                                                 KT_NUMBERS("columns", 256),
+                                                 KT_NUMBERS("columns", 96, 256),
                                                  KT_NAMED("with", 1, extras),
                                                  KT_NAMED("size", 1, size_names)};
 KT_DESCRIBE(gemm_half_quant, half_quant_axes);
