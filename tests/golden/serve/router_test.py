@@ -81,7 +81,7 @@ def lists_and_loads_on_demand():
         same(server.get("/api/ps")[2]["models"], [], "none is loaded")
         props = server.get("/props")[2]
         same((props["role"], props["max_instances"], props["models_autoload"]), ("router", 1, True), "props")
-        same(server.get("/v1/models/b")[2]["id"], "b", "one")
+        same(server.get("/v1/models/b")[2]["status"]["value"], "unloaded", "one, which is not loaded for it")
         same(server.ask("/api/show", model="b:latest")["details"]["family"], "llama", "shown without loading it")
         same(server.complete("a")[0], 200, "a")
         same(server.get("/api/ps")[2]["models"][0]["name"], "a", "loaded")

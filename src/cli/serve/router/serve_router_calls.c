@@ -190,6 +190,22 @@ static void add_model(const struct serve_model *model, cJSON *list)
     }
 }
 
+// Tells of one model, by any of its names, and does not load it.
+static void tell_model(struct serve_router *router, const char *name, struct serve_reply *reply)
+{
+    pthread_mutex_lock(&router->lock);
+    const struct serve_model *model = serve_router_find_named(router, name);
+    if (model) {
+        cJSON *list = cJSON_CreateArray();
+        add_model(model, list);
+        serve_reply_json(reply, 200, cJSON_DetachItemFromArray(list, cJSON_GetArraySize(list) - 1));
+        cJSON_Delete(list);
+    } else {
+        serve_reply_unknown(reply, name);
+    }
+    pthread_mutex_unlock(&router->lock);
+}
+
 static void list_models(struct serve_router *router, const struct serve_call *call,
                         struct serve_reply *reply)
 {
@@ -315,6 +331,8 @@ bool serve_router_handle(struct serve_router *router, const struct serve_call *c
         serve_router_listen(router, reply);
     } else if (strcmp(path, "/models") == 0 || strcmp(path, "/v1/models") == 0) {
         list_models(router, call, reply);
+    } else if (strncmp(path, model_path, strlen(model_path)) == 0) {
+        tell_model(router, path + strlen(model_path), reply);
     } else if (strcmp(path, "/api/tags") == 0 || strcmp(path, "/api/ps") == 0) {
         list_ollama(router, strcmp(path, "/api/ps") == 0, reply);
     } else if (strcmp(path, "/props") == 0 && !call->model) {
