@@ -239,9 +239,15 @@ def it_ends_early(model):
     answer = session.generate("x", n_predict=6)
     next(answer)
     other = session.generate("y", n_predict=2, ignore_eos=True)
-    answer.read()
+    with raises(glinfer.InvalidArgumentError, "another call of its session"):
+        answer.read()
     other.read()
     assert len(answer.ids) < 6 and len(other.ids) == 2, "an answer that another one ends"
+    answer, other = model.generate("x", n_predict=6), model.generate("y", n_predict=2)
+    with raises(glinfer.InvalidArgumentError, "Model.sessions"):
+        asyncio.run(answer.read_async())
+    other.close()
+    same(other.read(), "", "an answer that is closed")
     session.reset()
     whole = session.generate(TEXT, n_predict=12, ignore_eos=True)
     whole.read()

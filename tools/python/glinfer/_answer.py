@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Deque, List, NamedTuple, Optional, Tuple, Union
 
 from ._ffi import EventKind, Stats, Stop
-from ._library import Error, Progress, library, read
+from ._library import Error, Progress, library, make_invalid, read
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -39,7 +39,8 @@ class Answer:
     """An answer while it is generated: iterate it for tokens, by for or by async for.
 
     It continues only while an answer of its device is iterated, or Device.step is called. close, or the end of
-    the last reference, ends it early; the session keeps the tokens that came.
+    the last reference, ends it early; the session keeps the tokens that came. So does another call of its session,
+    such as a second answer: iterating this one then raises InvalidArgumentError.
     """
 
     def __init__(self, session: Session, params: Any) -> None:
@@ -53,6 +54,7 @@ class Answer:
         self._device = session.model.device
         self._key = session._as_parameter_ or 0
         self._is_done = True
+        self._is_cut = False  # by its session
         self._slice_end = 0.0  # of a coroutine
         self._progress = Progress()  # steps call it
         params.progress = self._progress.function
@@ -118,7 +120,7 @@ class Answer:
     def __next__(self) -> Token:
         while not self._queue:
             if self._is_done:
-                raise StopIteration
+                raise self._end() or StopIteration
             if not self._step(STEP_US):
                 self._device._wait()
         return self._next()
@@ -129,7 +131,7 @@ class Answer:
     async def __anext__(self) -> Token:
         while not self._queue:
             if self._is_done:
-                raise StopAsyncIteration
+                raise self._end() or StopAsyncIteration
             now = time.monotonic()
             if now > self._slice_end:
                 await asyncio.sleep(0)  # others of the event loop have their turn
@@ -137,6 +139,14 @@ class Answer:
             elif not self._step(ASYNC_STEP_US):
                 await self._device._wait_async()
         return self._next()
+
+    def _cut(self) -> None:
+        self._is_cut = self._is_cut or not self._is_done
+        self.close()
+
+    def _end(self) -> Optional[Error]:
+        return make_invalid("cannot continue the answer: another call of its session ended it; Model.sessions "
+                            "creates sessions for several answers") if self._is_cut else None
 
     def _step(self, budget_us: int) -> bool:
         with self.session._guard.lock:  # another thread may just have stepped this answer

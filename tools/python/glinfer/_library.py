@@ -96,6 +96,13 @@ def make_error(error: _ffi.glinfer_error) -> Error:
     return exception
 
 
+def make_invalid(text: str) -> Error:
+    """Returns the exception of a call that is not allowed now."""
+    exception = InvalidArgumentError(text)
+    exception.status = Status.INVALID_ARGUMENT
+    return exception
+
+
 def call(function: Any, *arguments: Any) -> Any:
     """Calls a fallible function and returns its result. Raises Error if it is false or NULL."""
     error = _ffi.glinfer_error()

@@ -162,14 +162,14 @@ class Model(Handle):
         return self._session
 
     def generate(self, prompt: Union[str, Sequence[int]], **settings: Unpack[Settings]) -> Answer:
-        """Continues a text or tokens, in the model's default session."""
+        """Continues a text or tokens, in the model's default session, whose answer in progress ends."""
         session = self._default()
         session.reset()
         return session.generate(prompt, **settings)
 
     def chat(self, messages: Messages, *, tools: Optional[Sequence[Mapping[str, Any]]] = None,
              variables: Optional[Mapping[str, Any]] = None, **settings: Unpack[Settings]) -> Answer:
-        """Answers a conversation, in the model's default session, as Session.chat does."""
+        """Answers a conversation, in the model's default session, whose answer in progress ends."""
         return self._default().chat(messages, tools=tools, variables=variables, **settings)
 
     @overload

@@ -35,10 +35,10 @@ class Session(Handle):
         self._answer: Optional[weakref.ReferenceType[Answer]] = None
 
     def end_answer(self) -> None:
-        """Ends the answer in progress, if there is one, as its close does."""
+        """Ends the answer in progress, if there is one."""
         answer = self._answer() if self._answer else None
         if answer is not None:
-            answer.close()
+            answer._cut()
 
     def close(self) -> None:
         """Destroys the session, with its answer."""
