@@ -35,7 +35,7 @@ struct gi_time_box;
 struct gi_tables {
     const struct glinfer_model *model; // borrowed
     uint32_t n_batch;                  // maximum tokens of a batch
-    uint32_t n_most[GI_LIST_PROMPT];   // of smaller lists; that of the list before (first: 0): none
+    uint32_t n_most[GI_LIST_PROMPT];   // and of smaller lists; as of the list before or 0: no list
     struct gi_range ranges[GI_SESSION_RANGE_COUNT];
     struct gi_graph graph;
     struct gi_recorder recorder; // used to record lists, except its list
