@@ -34,17 +34,22 @@ void gi_answers_forget_wake(const struct glinfer_device *device)
     }
 }
 
+// Returns the interval at which to poll for the end of what takes about ns.
+static uint64_t find_interval(uint64_t ns)
+{
+    return ns / 8 < LEAST_POLL_NS ? LEAST_POLL_NS : ns / 8 > MOST_POLL_NS ? MOST_POLL_NS : ns / 8;
+}
+
 // Returns the clock time at which to poll the oldest chain of a runner: half of its time before its
-// expected end, since the time may be shorter than expected, and from then on at intervals.
+// expected end, since the time may be shorter than expected, then at intervals, which grow with
+// what was submitted before it.
 static uint64_t find_poll(struct gi_runner *runner, uint64_t now)
 {
-    const uint64_t half = gi_runner_oldest_steps(runner) * runner->step_ns / 2;
-    const uint64_t due = gi_runner_expected(runner);
-    runner->polls.early_ns = due > now + half ? due - half : 0;
-    return due > now + half           ? due - half
-           : half / 4 < LEAST_POLL_NS ? now + LEAST_POLL_NS
-           : half / 4 > MOST_POLL_NS  ? now + MOST_POLL_NS
-                                      : now + half / 4;
+    uint64_t ns;
+    const uint64_t begin = gi_runner_expected(runner, &ns), early = begin + ns / 2;
+    const uint64_t late = now > begin + ns ? (now - begin - ns) / 8 : 0;
+    runner->polls.early_ns = early > now ? early : 0;
+    return early > now ? early : now + gi_max_u64(find_interval(ns), late < MS ? late : MS);
 }
 
 // Returns the clock time at which an answer can continue unless a fence wakes it before; 0: now.
@@ -63,10 +68,12 @@ static uint64_t find_wake(const struct glinfer_device *device, struct gi_answer 
         return find_poll(joint, now);
     }
     if (runner->n_flights == 0 || answer->open.executor) {
-        return gi_gpu_platform(device->gpu)->is_software ? 0 : now + MOST_POLL_NS;
+        const uint64_t interval = find_interval(gi_time_box_expected(&runner->box));
+        return gi_gpu_platform(device->gpu)->is_software ? 0 : now + interval;
     }
     if (watch(device, answer)) {
-        return gi_max_u64(gi_runner_expected(runner), now) + FENCE_MARGIN_NS;
+        uint64_t ns;
+        return gi_max_u64(gi_runner_expected(runner, &ns) + ns, now) + FENCE_MARGIN_NS;
     }
     return find_poll(runner, now);
 }

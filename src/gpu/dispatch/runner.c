@@ -189,7 +189,8 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
     }
     flight.submitted_ns = gi_clock_ns();
     flight.fence_fd = runner->wants_fence_fds ? gi_gpu_fence_fd(runner->gpu) : -1;
-    readback->fence.expected_ns = box_ns + chain->n_steps * runner->step_ns;
+    flight.expected_ns = chain->n_steps * runner->step_ns;
+    readback->fence.expected_ns = box_ns + flight.expected_ns;
     if (!keeps_box) {
         gi_time_box_forget(&runner->box);
     }
@@ -234,16 +235,11 @@ bool gi_runner_poll(struct gi_runner *runner, bool *is_ready, struct glinfer_err
     return ok;
 }
 
-uint64_t gi_runner_expected(const struct gi_runner *runner)
+uint64_t gi_runner_expected(const struct gi_runner *runner, uint64_t *ns)
 {
-    const uint32_t index = find_oldest(runner);
-    return gi_max_u64(runner->flights[index].submitted_ns, runner->taken_ns) +
-           runner->readbacks[index].fence.expected_ns;
-}
-
-uint32_t gi_runner_oldest_steps(const struct gi_runner *runner)
-{
-    return runner->flights[find_oldest(runner)].n_steps;
+    const struct gi_flight *oldest = &runner->flights[find_oldest(runner)];
+    *ns = oldest->expected_ns;
+    return gi_max_u64(oldest->submitted_ns, runner->taken_ns);
 }
 
 int gi_runner_fence_fd(const struct gi_runner *runner)

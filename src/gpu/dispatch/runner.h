@@ -27,6 +27,7 @@ struct gi_flight {
     uint32_t n_indirect;         // of a step, with grids from the GPU
     uint64_t begin_ns;           // time of the clock when its submission began
     uint64_t submitted_ns;       // time of the clock when all of it was submitted
+    uint64_t expected_ns;        // of its steps
     int fence_fd;                // readable when it is done; -1: there is none
 };
 
@@ -124,11 +125,10 @@ bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void
 // Sets *is_ready to whether the oldest chain in flight has completed; a chain is in flight. Fails
 // with GPU_LOST.
 bool gi_runner_poll(struct gi_runner *runner, bool *is_ready, struct glinfer_error *err);
-// Returns the time of the clock at which that chain is expected to be done: chains run one after
-// another.
-uint64_t gi_runner_expected(const struct gi_runner *runner);
-// Returns its steps.
-uint32_t gi_runner_oldest_steps(const struct gi_runner *runner);
+// Returns the time of the clock at which that chain begins, as chains run one after another, and
+// sets *ns to what its steps take. What was submitted before it, such as a prompt, does not count:
+// its time is a rough estimate.
+uint64_t gi_runner_expected(const struct gi_runner *runner, uint64_t *ns);
 // Returns its descriptor, which lives until it is taken or forgotten; -1: it has none.
 int gi_runner_fence_fd(const struct gi_runner *runner);
 // Waits for the oldest chain in flight. Fails with GPU_LOST.
