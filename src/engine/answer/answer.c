@@ -91,13 +91,8 @@ static void learn_step(struct gi_answer *answer, const struct gi_landing *landin
     const bool is_exact =
         answer->clock.is_end_seen && (is_behind || is_draft || last <= landing->begin_ns);
     answer->clock.landing_ns = is_exact ? ns : 0;
-    if (runner->step_ns > 0 && (is_draft || draft->is_alone)) {
-        return;
-    }
-    if (runner->step_ns == 0 || is_exact || step_ns < runner->step_ns) {
-        runner->step_ns = step_ns;
-    } else if (gi_polls_were_late(&runner->polls, now)) {
-        runner->step_ns -= runner->step_ns / 4;
+    if (runner->step_ns == 0 || (!is_draft && !draft->is_alone)) {
+        runner->step_ns = gi_polls_learn(&runner->polls, now, runner->step_ns, step_ns, is_exact);
     }
 }
 

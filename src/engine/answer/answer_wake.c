@@ -41,8 +41,8 @@ static uint64_t find_interval(uint64_t ns)
 }
 
 // Returns the clock time at which to poll the oldest chain of a runner: half of its time before its
-// expected end, since the time may be shorter than expected, then at intervals, which grow with
-// what was submitted before it.
+// expected end, since the time may be shorter than expected, then at intervals, which grow with a
+// prompt before it.
 static uint64_t find_poll(struct gi_runner *runner, uint64_t now)
 {
     uint64_t ns;

@@ -90,6 +90,7 @@ static inline uint32_t gi_tables_prompt_list(const struct gi_tables *tables, uin
     }
     return list;
 }
+
 // Return the executor of a list (GI_LIST_...), or of a prompt's batch of n_tokens, prepared on
 // first use. Return NULL on an error of preparing it.
 struct gi_executor *gi_tables_find(struct gi_tables *tables, uint32_t list,

@@ -63,8 +63,8 @@ static bool walk_prompt(struct plan *plan)
         if (!table || !gi_time_box_reserve(&plan->box, programs, plan->err)) {
             return false;
         }
-        count = gi_tables_choose_batch(&plan->session->tables, table, &plan->box, depth + done,
-                                       n_prompt - done, done == 0);
+        count = gi_tables_choose_batch(tables, table, &plan->box, depth + done, n_prompt - done,
+                                       done == 0);
         if (!walk(plan, plan->session, gi_tables_prompt_list(tables, count), depth + done, count) ||
             !gi_time_box_close(&plan->box, plan->err)) {
             return false;

@@ -11,11 +11,8 @@ void gi_joint_times_learn(struct gi_joint_times *times, const struct gi_polls *p
     const uint64_t ns = now > begin ? now - begin : 1, step_ns = ns / n_steps;
     times->is_end_seen = gi_polls_saw_end(polls, now, ns);
     const bool is_exact = times->is_end_seen && (is_behind || times->last_ns <= begin_ns);
-    if (is_exact || *known == 0 || step_ns < *known || (is_open && times->n_late == 0)) {
-        *known = step_ns;
-    } else if (gi_polls_were_late(polls, now)) {
-        *known -= *known / 4;
-    }
+    *known =
+        gi_polls_learn(polls, now, *known, step_ns, is_exact || (is_open && times->n_late == 0));
     times->n_late += is_open;
     if (!is_lone && (is_exact || times->n_late == LATE_CHAINS)) {
         times->shared_ns = now;

@@ -4,9 +4,6 @@
 
 #include "gpu/dispatch/runner.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 // Measured times of steps. Those of one row and of several rows are kept apart, since answers come
 // and go between chains.
 struct gi_joint_times {

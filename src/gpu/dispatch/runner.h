@@ -52,6 +52,15 @@ static inline bool gi_polls_were_late(const struct gi_polls *polls, uint64_t now
            now - polls->early_ns < punctual_ns;
 }
 
+// Returns the time of a step that is known after a chain whose steps took step_ns each, or, unless
+// is_exact, at most so long. known: the time before; 0: unknown.
+static inline uint64_t gi_polls_learn(const struct gi_polls *polls, uint64_t now, uint64_t known,
+                                      uint64_t step_ns, bool is_exact)
+{
+    const bool is_taken = is_exact || known == 0 || step_ns < known;
+    return is_taken ? step_ns : gi_polls_were_late(polls, now) ? known - known / 4 : known;
+}
+
 struct gi_runner {
     struct gi_gpu *gpu;          // borrowed
     struct gi_range state, ring; // step_state; GI_RING_SLOTS entries
