@@ -27,11 +27,5 @@ struct gi_grammar_names {
     int32_t n_tokens; // ids are below
 };
 
-// Reads a grammar of size bytes, any bytes. Fails with INVALID_ARGUMENT (line and column, and what
-// is wrong there: syntax, a rule without a definition, no `root`, a rule that begins with itself,
-// nesting deeper than 100, a repetition of more than 10,000, a text or grammar that is too large),
-// UNSUPPORTED (tokens without names), NO_MEMORY. Freed with gi_grammar_destroy, which accepts NULL.
-struct gi_grammar *gi_grammar_create(const char *text, size_t size,
-                                     const struct gi_grammar_names *names,
-                                     struct glinfer_error *err);
+// Accepts NULL.
 void gi_grammar_destroy(struct gi_grammar *grammar);

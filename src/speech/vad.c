@@ -56,8 +56,7 @@ static bool read_tensor(const struct gi_gguf *file, const char *name, size_t cou
     if (tensor->n_elements != count || (type != GI_GGML_TYPE_F32 && type != GI_GGML_TYPE_F16)) {
         return gi_error_set(
             err, GLINFER_STATUS_BAD_FILE,
-            "%s: tensor %s has %" PRIu64 " elements of type %s, expected %zu of type f32 "
-            "or f16",
+            "%s: tensor %s has %" PRIu64 " elements of type %s, expected %zu of type f32 or f16",
             gi_gguf_path(file), name, tensor->n_elements, tensor->type->name, count);
     }
     float *values = gi_array_zeroed(count, sizeof(float), "weights of the VAD", err);

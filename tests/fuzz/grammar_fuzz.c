@@ -1,6 +1,7 @@
 // Feeds bytes to the parser of grammars; a grammar that is accepted is walked by chance, by masks.
 #include "grammar/grammar_matcher.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/grammar/create_grammar.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     vocab = vocab ? vocab : make_vocab();
     const struct gi_grammar_names names = {find_name, NULL, N_TOKENS};
     struct glinfer_error err = {0};
-    struct gi_grammar *grammar = gi_grammar_create((const char *)data, size, &names, &err);
+    struct gi_grammar *grammar = create_grammar((const char *)data, size, &names, &err);
     FUZZ_CHECK(grammar || err.message[0]);
     const struct gi_grammar_matcher_params params = {
         .grammar = grammar, .vocab = vocab, .memory = 1 << 18};

@@ -195,7 +195,6 @@ const struct cli_command cli_bench_command = {
     .name = "bench",
     .usage = "-m MODEL [flags]",
     .summary = "Measures tokens a second, with llama-bench's flags and tables.",
-    .word = "a model is given with -m",
     .text =
         "The columns after tokens a second are the bandwidth at which decoding reads weights, in\n"
         "GB/s, and its share of the device's maximum. -v prints llama-bench's columns, then the\n"
@@ -205,9 +204,8 @@ const struct cli_command cli_bench_command = {
         "    glinfer bench -m model.gguf\n"
         "    glinfer bench -m model.gguf -n 128 -p 512,4096 -pg 4096,128 -r 2 -o json",
     .common = "-m, -hf, -dev, -v, -p, -n, -pg, -d, -r, -np, -ctk, -ctv, -o, --compare, --svg",
-    .device = &defaults.session.device,
     .needs_model = true,
-    CLI_COMMAND(flags, defaults, cli_bench),
+    CLI_SESSION_COMMAND(flags, defaults, cli_bench),
 };
 
 static void set_default(struct cli_list *list, int64_t value)

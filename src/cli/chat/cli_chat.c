@@ -341,7 +341,6 @@ const struct cli_command cli_chat_command = {
     .common = "-m, -hf, -c, -dev, -v, -sys, -sysf, --chat-template, -rea, -n, -s, --temp, --top-k, "
               "--top-p, --min-p",
     .rules = rules,
-    .device = &defaults.session.device,
     .needs_model = true,
-    CLI_COMMAND(flags, defaults, run_command),
+    CLI_SESSION_COMMAND(flags, defaults, run_command),
 };

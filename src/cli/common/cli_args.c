@@ -301,6 +301,7 @@ static bool refuse_word(const struct parsing *p, const char *word)
     char best[CLI_MAX_NAME], hint[160];
     const bool is_flag = word[0] == '-' && word[1];
     const size_t size = strlen(word);
+    const bool is_file = size > 5 && strcmp(word + size - 5, ".gguf") == 0;
     for (size_t i = 0; is_flag && cli_commands[i]; i++) {
         if (cli_find_flag(cli_commands[i], word)) {
             return refuse(
@@ -310,10 +311,9 @@ static bool refuse_word(const struct parsing *p, const char *word)
     }
     if (is_flag && suggest_flag(command, word, best)) {
         snprintf(hint, sizeof(hint), "is it %s?", best);
-    } else if (!is_flag && size > 5 && strcmp(word + size - 5, ".gguf") == 0) {
-        snprintf(hint, sizeof(hint), "a model is given with -m");
-    } else if (!is_flag && command->word) {
-        snprintf(hint, sizeof(hint), "%s", command->word);
+    } else if (!is_flag && (is_file || command->word || command->device)) {
+        snprintf(hint, sizeof(hint), "%s",
+                 command->word && !is_file ? command->word : "a model is given with -m");
     } else {
         snprintf(hint, sizeof(hint), "`glinfer %s --help all` lists the flags", command->name);
     }

@@ -93,7 +93,7 @@ struct cli_command {
     const char *name;    // "run"
     const char *usage;   // "-m MODEL [-p TEXT | -f FILE] [flags]"
     const char *summary; // one line
-    const char *word;    // hint for a word that is not a flag; NULL: none
+    const char *word;    // hint for a word that is not a flag; NULL: how models are given
     const char *text;    // further lines of the help
     const char *common;  // "-m, -p": the flags that --help explains; NULL: all
     const struct cli_flag *flags;
@@ -114,6 +114,9 @@ struct cli_command {
 #define CLI_COMMAND(table, settings_, run_)                                                        \
     .flags = (table), .n_flag = sizeof(table) / sizeof((table)[0]), .settings = &(settings_),      \
     .settings_size = sizeof(settings_), .run = (run_)
+// The fields of a command whose settings have a session.
+#define CLI_SESSION_COMMAND(table, settings_, run_)                                                \
+    .device = &(settings_).session.device, CLI_COMMAND(table, settings_, run_)
 
 enum cli_parsed {
     CLI_PARSED,

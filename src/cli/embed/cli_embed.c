@@ -326,7 +326,6 @@ const struct cli_command cli_embed_command = {
         "text.\n--json prints all of it.\n\n"
         "    glinfer embed -m qwen3-embedding.gguf -p 'a cat' -p 'a kitten' -p 'a bridge'",
     .common = "-m, -hf, -dev, -v, -c, -p, -f, --query, --pooling, --json",
-    .device = &defaults.session.device,
     .needs_model = true,
-    CLI_COMMAND(flags, defaults, run_command),
+    CLI_SESSION_COMMAND(flags, defaults, run_command),
 };

@@ -427,7 +427,6 @@ const struct cli_command cli_profile_command = {
     .name = "profile",
     .usage = "-m MODEL [flags]",
     .summary = "Shows where the time of a token goes, kernel by kernel.",
-    .word = "a model is given with -m",
     .text =
         "Times come from timer queries around each dispatch; without usable "
         "queries, from\nwaiting for each dispatch, which adds the way to the GPU and back. The "
@@ -436,7 +435,6 @@ const struct cli_command cli_profile_command = {
         "count only weights and cache.\n\n"
         "    glinfer profile -m model.gguf -p 128 --svg roofline.svg --trace trace.json",
     .common = "-m, -hf, -dev, -v, -n, -p, -d, --plan, --json, --trace, --svg",
-    .device = &defaults.session.device,
     .needs_model = true,
-    CLI_COMMAND(flags, defaults, run_command),
+    CLI_SESSION_COMMAND(flags, defaults, run_command),
 };

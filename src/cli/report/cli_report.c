@@ -247,6 +247,5 @@ const struct cli_command cli_report_command = {
             "executors, the time of each kernel, and clocks and temperatures where the kernel\n"
             "tells them. It has no host name, user name, path or\n"
             "serial number. On a board it takes minutes.",
-    .device = &defaults.session.device,
-    CLI_COMMAND(flags, defaults, run_command),
+    CLI_SESSION_COMMAND(flags, defaults, run_command),
 };

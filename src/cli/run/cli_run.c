@@ -465,7 +465,6 @@ const struct cli_command cli_run_command = {
         "    glinfer run -m model.gguf --raw -p \"Once upon a time\" -n 64 --json --n-probs 5",
     .common = "-m, -hf, -c, -dev, -v, -p, -f, -sys, --raw, -n, -s, --temp, -j, --json, --perf",
     .rules = rules,
-    .device = &defaults.session.device,
     .needs_model = true,
-    CLI_COMMAND(flags, defaults, run_command),
+    CLI_SESSION_COMMAND(flags, defaults, run_command),
 };

@@ -95,8 +95,7 @@ static const struct cli_flag flags[] = {
     CLI_CUSTOM(
         wyoming, parse_place, "--wyoming", "[HOST:]PORT",
         "transcribe for Home Assistant and satellites, too, which speak the Wyoming protocol "
-        "and usually expect port 10300; needs --speech-model; HOST: by default that of "
-        "--host"),
+        "and usually expect port 10300; needs --speech-model; HOST: by default that of --host"),
     CLI_TEXT(keys, "--api-key", "KEYS",
              "answer only clients with one of these keys, separated by commas; other users of the "
              "machine can see them in the list of processes"),
@@ -236,7 +235,6 @@ const struct cli_command cli_serve_command = {
         "    curl http://127.0.0.1:8080/v1/chat/completions -d \\\n"
         "      '{\"messages\": [{\"role\": \"user\", \"content\": \"Why is the sky blue?\"}]}'",
     .common = "-m, -hf, -c, -dev, -v, --host, --port, --api-key, --cors, -a, -np, -n, --metrics",
-    .device = &defaults.session.device,
     .report = &defaults.report,
-    CLI_COMMAND(flags, defaults, serve_command),
+    CLI_SESSION_COMMAND(flags, defaults, serve_command),
 };

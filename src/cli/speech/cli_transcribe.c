@@ -435,10 +435,9 @@ const struct cli_command cli_transcribe_command = {
     .common = "-m, -hf, -dev, -v, -q, -f, --mic, --live, -l, -tr, --prompt, -nt, -wt, -otxt, "
               "-osrt, -ovtt, -oj, -ojf, -of, --format, --rate, -bs, --no-vad, -vm",
     .rules = rules,
-    .device = &defaults.session.device,
     .needs_model = true,
     .model = "FILE, or a name such as whisper-base",
     .takes_words = true,
     .words = offsetof(struct settings, files),
-    CLI_COMMAND(flags, defaults, run_command),
+    CLI_SESSION_COMMAND(flags, defaults, run_command),
 };

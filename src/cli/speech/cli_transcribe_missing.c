@@ -24,6 +24,5 @@ const struct cli_command cli_transcribe_command = {
     .name = "transcribe",
     .usage = "-m MODEL FILE...",
     .summary = "Writes the text of speech.",
-    .device = &defaults.session.device,
-    CLI_COMMAND(flags, defaults, run_command),
+    CLI_SESSION_COMMAND(flags, defaults, run_command),
 };

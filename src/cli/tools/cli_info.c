@@ -492,9 +492,7 @@ const struct cli_command cli_info_command = {
     .name = "info",
     .usage = "[-m MODEL] [flags]",
     .summary = "Lists the devices, or describes a model and the memory that it takes.",
-    .word = "a model is given with -m",
     .text = "Of each device: its limits, or why it was refused. With -m no device is needed and "
             "nothing\nis loaded.",
-    .device = &defaults.session.device,
-    CLI_COMMAND(flags, defaults, run_command),
+    CLI_SESSION_COMMAND(flags, defaults, run_command),
 };

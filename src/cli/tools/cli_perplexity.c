@@ -253,7 +253,6 @@ const struct cli_command cli_perplexity_command = {
         "predicted. The values\ncompare with llama-perplexity's for the same text and -c.\n\n"
         "    glinfer perplexity -m model.gguf -f wiki.test.raw --chunks 20",
     .common = "-m, -hf, -dev, -v, -f, -c, --chunks, --json",
-    .device = &defaults.session.device,
     .needs_model = true,
-    CLI_COMMAND(flags, defaults, run_command),
+    CLI_SESSION_COMMAND(flags, defaults, run_command),
 };

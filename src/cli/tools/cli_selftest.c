@@ -260,7 +260,6 @@ const struct cli_command cli_selftest_command = {
     .name = "selftest",
     .usage = "[-m MODEL] [flags]",
     .summary = "Checks kernels against the CPU; attach it to a bug report.",
-    .word = "a model is given with -m",
     .text = "Runs each program that answers of the model need, even if it was tested before, and "
             "prints a\nreport; -v lists every program. Without a model, it uses small synthetic "
             "ones: a Llama, a\nQwen 3 and a mixture of experts, with weights of the usual types. "
@@ -268,6 +267,5 @@ const struct cli_command cli_selftest_command = {
             "    glinfer selftest\n"
             "    glinfer selftest -m MODEL -np 4",
     .common = "-m, -hf, -dev, -v, -np, --json",
-    .device = &defaults.session.device,
-    CLI_COMMAND(flags, defaults, run_command),
+    CLI_SESSION_COMMAND(flags, defaults, run_command),
 };

@@ -260,25 +260,21 @@ static bool run_command(void *user)
     return settings->session.model
                ? run(settings)
                : cli_fail(CLI_EXIT_USAGE, "tune needs a model: -m FILE.gguf, or a name such as "
-                                          "smollm2-135m that `glinfer models "
-                                          "--known` lists");
+                                          "smollm2-135m that `glinfer models --known` lists");
 }
 
 const struct cli_command cli_tune_command = {
     .name = "tune",
     .usage = "-m MODEL [flags]",
     .summary = "Finds the fastest kernel shapes for the device, for later runs.",
-    .word = "a model is given with -m",
     .text =
         "Tries the ways in which each kernel of the model can be spread over the device, and keeps "
         "the\nfastest in the cache folder, for this driver and this version of glinfer. Every "
         "command uses them\nfrom then on, until --reset; GLINFER_TUNING=off ignores them. -v lists "
         "the kernels with their times,\nwhich are those of a whole token or prompt batch. A chain "
-        "of "
-        "tokens in one dispatch is tried too if\nit may be faster; compiling it can take a minute. "
-        "Run it while nothing else uses the device.\n\n"
+        "of tokens in one dispatch is tried too if\nit may be faster; compiling it can take a "
+        "minute. Run it while nothing else uses the device.\n\n"
         "    glinfer tune -m model.gguf",
     .common = "-m, -hf, -dev, -v, --max-seconds, --reset, --json",
-    .device = &defaults.session.device,
-    CLI_COMMAND(flags, defaults, run_command),
+    CLI_SESSION_COMMAND(flags, defaults, run_command),
 };

@@ -242,3 +242,14 @@ struct gi_grammar *gi_builder_take(struct gi_builder *builder, uint32_t root)
     builder->grammar = NULL;
     return grammar;
 }
+
+void gi_grammar_destroy(struct gi_grammar *grammar)
+{
+    if (!grammar) {
+        return;
+    }
+    free(grammar->nodes.data);
+    free(grammar->rules.data);
+    gi_char_automata_finish(&grammar->automata);
+    free(grammar);
+}

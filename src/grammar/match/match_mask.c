@@ -110,8 +110,7 @@ bool gi_match_mask_find(struct gi_match_graph *graph, const struct gi_grammar_vo
     }
     if (is_ok && !has_bits(bits, size / sizeof(*bits))) {
         is_ok = gi_error_set(graph->err, GLINFER_STATUS_INVALID_ARGUMENT,
-                             "dead end of the grammar: no token of the vocabulary is "
-                             "allowed next");
+                             "dead end of the grammar: no token of the vocabulary is allowed next");
     }
     if (is_ok) {
         from->mask = bits;

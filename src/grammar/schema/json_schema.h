@@ -41,7 +41,10 @@ struct gi_grammar *gi_json_schema_create(const char *text, size_t size,
 // Reads gbnf, which may call rules json-1, json-2, ... of n schemas, and those that all schemas
 // share (ws, value, string and others), but not define them. If
 // is_lenient, keywords that are not supported, and contradictions, are left out instead of refused.
-// Fails as gi_json_schema_create and gi_grammar_create do.
+// Fails as gi_json_schema_create does, and with INVALID_ARGUMENT (line and column, and what is
+// wrong there: syntax, a rule without a definition, no `root`, a rule that begins with itself,
+// nesting deeper than 100, a repetition of more than 10,000, a text or grammar that is too large),
+// UNSUPPORTED (tokens without names).
 struct gi_grammar *gi_json_schema_rules(const char *gbnf, const char *const *schemas, size_t n,
                                         bool is_lenient, const struct gi_grammar_names *names,
                                         struct glinfer_error *err);

@@ -305,8 +305,7 @@ static uint32_t build_unique(struct list *list)
     struct gi_schema_compiler *c = list->c;
     uint32_t kinds[MAX_KINDS];
     if (list->first.count > 0 || list->n_hits > 0) {
-        gi_schema_refuse(c, "'uniqueItems' beside 'prefixItems' or 'contains' is not "
-                            "supported");
+        gi_schema_refuse(c, "'uniqueItems' beside 'prefixItems' or 'contains' is not supported");
         return list->n_hits > 0 ? build_hits(list) : build_plain(list);
     }
     const uint32_t n = (uint32_t)gi_schema_distinct_items(c, &list->rest, kinds, MAX_KINDS);

@@ -150,8 +150,7 @@ static void go_holds(struct expander *x, uint32_t at, int types)
     }
     if (!types) {
         c->place = type ? type : schema;
-        gi_schema_note_dead(c, "no type is allowed by all "
-                               "schemas for this value");
+        gi_schema_note_dead(c, "no type is allowed by all schemas for this value");
     }
     go_on(x, at, types, count);
 }

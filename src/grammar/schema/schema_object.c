@@ -329,8 +329,7 @@ static uint32_t build_object(struct object *object)
     }
     if (object->least > object->n_allowed + (object->has_extra ? 1 : 0)) {
         if (!object->has_extra) {
-            gi_schema_note_dead(c, "'minProperties' exceeds the number of allowed "
-                                   "properties");
+            gi_schema_note_dead(c, "'minProperties' exceeds the number of allowed properties");
             return GI_BUILD_NOTHING;
         }
         gi_schema_refuse(c, "'minProperties' above the number of named properties and one "

@@ -238,8 +238,7 @@ uint32_t gi_schema_build_numbers(struct gi_schema_compiler *c, const struct gi_c
             c, one->types & GI_IS_BROKEN ? GI_RULE_NUMBER : GI_RULE_INTEGER, GI_BUILD_END);
     }
     if (gi_dfa_is_empty(dfa)) {
-        gi_schema_note_dead(c, "no number satisfies the bounds and "
-                               "multiples");
+        gi_schema_note_dead(c, "no number satisfies the bounds and multiples");
     }
     return gi_schema_build_dfa(c, dfa, false, GI_BUILD_END);
 }

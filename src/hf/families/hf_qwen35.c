@@ -128,8 +128,7 @@ static void add_rope(struct gi_hf_build *b)
         uint64_t value;
         if (n == 4 || !gi_hf_json_count(item, &value) || value > UINT16_MAX) {
             gi_hf_fail(b, GLINFER_STATUS_BAD_FILE,
-                       "config.json: the key mrope_section is invalid, "
-                       "expected at most 4 numbers");
+                       "config.json: the key mrope_section is invalid, expected at most 4 numbers");
             return;
         }
         sections[n++] = (uint32_t)value;

@@ -18,8 +18,7 @@ static const struct {
                                   "too, and give the folder with --lora"},
     {"*.gguf", "a folder of GGUF files: name the file"},
     {"consolidated*.safetensors", "a folder of Mistral's own format, which is not supported: "
-                                  "download model*.safetensors of the model, or a GGUF file of "
-                                  "it"},
+                                  "download model*.safetensors of the model, or a GGUF file of it"},
     {"*.npz", "a folder of NumPy arrays, which are not supported: convert the original model with "
               "a current mlx_lm.convert, or use its SafeTensors"},
     {"*.onnx", "a folder of ONNX files, which are not supported: use the SafeTensors of the "

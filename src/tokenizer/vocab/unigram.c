@@ -70,8 +70,7 @@ static void sort_pieces(struct gi_sorted_texts *pieces, const uint8_t *types, bo
 static bool refuse_score(size_t id, float score, struct glinfer_error *err)
 {
     return gi_error_set(err, GLINFER_STATUS_BAD_FILE,
-                        "the score (tokenizer.ggml.scores) of token %zu is %g, not a finite "
-                        "number",
+                        "the score (tokenizer.ggml.scores) of token %zu is %g, not a finite number",
                         id, (double)score);
 }
 

@@ -1,6 +1,7 @@
 // Masks: a token is allowed exactly if a copy of the state accepts it.
 #include "grammar/grammar_matcher.h"
 #include "tests/unit/cmocka_test.h"
+#include "tests/unit/grammar/create_grammar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static void begin(struct fixture *fixture, const char *text,
     const struct gi_grammar_names names = {find_name, (void *)tokens, N_TOKENS};
     struct glinfer_error err = {0};
     fixture->vocab = gi_grammar_vocab_create(tokens, N_TOKENS, &err);
-    fixture->grammar = gi_grammar_create(text, strlen(text), &names, &err);
+    fixture->grammar = create_grammar(text, strlen(text), &names, &err);
     must(fixture->grammar, &err);
     params.grammar = fixture->grammar;
     params.vocab = fixture->vocab;
@@ -223,7 +224,7 @@ TEST(names_of_tokens_are_checked)
     const struct gi_grammar_names names = {find_name, (void *)vocab_tokens(), N_TOKENS};
     for (size_t i = 0; i < 3; i++) {
         struct glinfer_error err = {0};
-        assert_null(gi_grammar_create(texts[i], strlen(texts[i]), &names, &err));
+        assert_null(create_grammar(texts[i], strlen(texts[i]), &names, &err));
         assert_says(err.message, "line 1, column 1");
     }
 }

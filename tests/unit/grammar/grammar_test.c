@@ -5,6 +5,7 @@
 #include "tests/unit/cmocka_test.h"
 #include "tests/unit/data/case_file.h"
 #include "tests/unit/failing_alloc.h"
+#include "tests/unit/grammar/create_grammar.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 static struct gi_grammar *read_grammar(const char *text)
 {
     struct glinfer_error err = {0};
-    struct gi_grammar *grammar = gi_grammar_create(text, strlen(text), NULL, &err);
+    struct gi_grammar *grammar = create_grammar(text, strlen(text), NULL, &err);
     if (!grammar) {
         fail_msg("%s: %s", text, err.message);
     }
@@ -85,7 +86,7 @@ static const char json_text[] =
 static void check_refusal(const char *const fields[])
 {
     struct glinfer_error err = {0};
-    struct gi_grammar *grammar = gi_grammar_create(fields[0], strlen(fields[0]), NULL, &err);
+    struct gi_grammar *grammar = create_grammar(fields[0], strlen(fields[0]), NULL, &err);
     if (grammar || !strstr(err.message, fields[1])) {
         fail_msg("%s: \"%s\", expected \"%s\"", fields[0], err.message, fields[1]);
     }
@@ -101,11 +102,11 @@ TEST(nesting_is_bounded)
     static char text[4096] = "root ::= ";
     struct glinfer_error err = {0};
     memset(text + 9, '(', 300);
-    assert_null(gi_grammar_create(text, 309, NULL, &err));
+    assert_null(create_grammar(text, 309, NULL, &err));
     assert_says(err.message, "column 110: groups are nested deeper than 100");
     sprintf(text + 9, "\"a\"");
     memset(text + 12, '*', 300);
-    assert_null(gi_grammar_create(text, 312, NULL, &err));
+    assert_null(create_grammar(text, 312, NULL, &err));
     assert_says(err.message, "repetitions are nested deeper than 100");
 }
 
@@ -117,7 +118,7 @@ TEST(large_grammars_are_refused)
     while (size < 4000) {
         size += (size_t)sprintf(text + size, "(\"ab\"){0,9999} ");
     }
-    assert_null(gi_grammar_create(text, size, NULL, &err));
+    assert_null(create_grammar(text, size, NULL, &err));
     assert_says(err.message, "too large");
 }
 
@@ -181,7 +182,7 @@ TEST(every_allocation_may_fail)
         struct glinfer_error err = {0};
         struct gi_grammar_state place = {0};
         fail_allocations_after(n);
-        struct gi_grammar *grammar = gi_grammar_create(json_text, strlen(json_text), NULL, &err);
+        struct gi_grammar *grammar = create_grammar(json_text, strlen(json_text), NULL, &err);
         const struct gi_grammar_matcher_params params = {.grammar = grammar};
         struct gi_grammar_matcher *matcher =
             grammar ? gi_grammar_matcher_create(&params, &err) : NULL;

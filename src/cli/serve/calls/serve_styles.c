@@ -23,6 +23,11 @@
     .heads = {first "call:"}, .opens = {"{"}, .notation = SERVE_NOTATION_GEMMA, .quote = mark,     \
     .key_end = ":", .separator = ",", .close = "}", .after = last
 
+// Python's calls with named arguments.
+#define PYTHON_CALLS                                                                               \
+    .heads = {""}, .opens = {"("}, .notation = SERVE_NOTATION_PYTHON, .key_end = "=",              \
+    .separator = ", ", .close = ")"
+
 const struct serve_call_style serve_styles[SERVE_N_STYLES] = {
     [SERVE_STYLE_TAGGED] = {JSON_OBJECT("arguments"), .triggers = {"<tool_call>"},
                             .marks = {"<tool_call>", "</tool_call>"}, .before = "<tool_call>\n",
@@ -91,23 +96,13 @@ const struct serve_call_style serve_styles[SERVE_N_STYLES] = {
                           .begin = "<|tool_call_start|>[",
                           .end = "]<|tool_call_end|>",
                           .between = {", "},
-                          .heads = {""},
-                          .opens = {"("},
-                          .notation = SERVE_NOTATION_PYTHON,
-                          .key_end = "=",
-                          .separator = ", ",
-                          .close = ")"},
+                          PYTHON_CALLS},
     [SERVE_STYLE_OLMO3] = {.triggers = {"<function_calls>"},
                            .marks = {"<function_calls>", "</function_calls>"},
                            .begin = "<function_calls>",
                            .end = "</function_calls>",
                            .between = {"\n"},
-                           .heads = {""},
-                           .opens = {"("},
-                           .notation = SERVE_NOTATION_PYTHON,
-                           .key_end = "=",
-                           .separator = ", ",
-                           .close = ")"},
+                           PYTHON_CALLS},
     [SERVE_STYLE_GEMMA] = {DICTIONARIES("<|tool_call>", "<tool_call|>", "<|\"|>"),
                            .result = "<|tool_response>response:"},
     [SERVE_STYLE_FUNCTION_GEMMA] = {DICTIONARIES("<start_function_call>", "<end_function_call>",
