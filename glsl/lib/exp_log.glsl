@@ -3,7 +3,7 @@
 #define LN2_HI 0.693145751953125
 #define LN2_LO 1.428606765330187e-6
 
-// exp(x) for x <= 0; 0 below -87.
+// exp(x) for x <= 0; numbers that are not normal may be 0.
 float exp_negative(float x)
 {
     float n = floor(max(x, -88.0) * 1.4426950408889634 + 0.5);
@@ -15,7 +15,7 @@ float exp_negative(float x)
     p = 1.0 + r * p * (1.0 / 3.0);
     p = 1.0 + r * p * 0.5;
     p = 1.0 + r * p;
-    return x < -87.0 ? 0.0 : p * uintBitsToFloat(uint(int(n) + 127) << 23u);
+    return p * uintBitsToFloat(uint(int(n) + 127) << 23u);
 }
 
 // log(1 + f) for -0.3 <= f <= 0.42, from the series of atanh(f / (2 + f)).
