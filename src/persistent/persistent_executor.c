@@ -35,7 +35,7 @@ struct gi_persistent {
     struct gi_executor base;
     struct gi_executor *head, *tail;   // owned; NULL: steps begin and end in the program
     struct gi_gpu *gpu;                // borrowed
-    struct gi_program_table *programs; // of its own, so that a refused program is nobody else's
+    struct gi_program_table *programs; // the program alone, so that a refusal is of no other
     struct gi_buffer table, control;
     struct gi_range bindings[GI_PERSISTENT_MAX_BINDINGS];
     uint32_t n_bindings;
@@ -214,6 +214,15 @@ bool gi_persistent_load(struct gi_persistent *persistent, bool *is_loaded,
                         struct glinfer_error *err)
 {
     return gi_program_table_load(persistent->programs, is_loaded, err);
+}
+
+void gi_persistent_share(struct gi_persistent *persistent, const struct gi_persistent *other)
+{
+    if (memcmp(&persistent->key, &other->key, sizeof(other->key)) == 0) {
+        gi_program_table_destroy(persistent->programs);
+        persistent->programs = gi_program_table_share(other->programs);
+        persistent->index = other->index;
+    }
 }
 
 bool gi_persistent_build(struct gi_persistent *persistent, glinfer_progress_fn progress, void *user,

@@ -42,6 +42,9 @@ const char *gi_persistent_text(const struct gi_persistent *persistent, uint32_t 
 // be asked again. Fails as a build does.
 bool gi_persistent_load(struct gi_persistent *persistent, bool *is_loaded,
                         struct glinfer_error *err);
+// Takes the program of another of the same key, which was built, in place of its own: a driver may
+// take a second for each GL program. Does nothing if the keys differ.
+void gi_persistent_share(struct gi_persistent *persistent, const struct gi_persistent *other);
 // Compiles the program unless it is loaded, waits for that, and probes; nothing is submitted
 // before. progress may be NULL; if it returns false, the build is cancelled. Fails with UNSUPPORTED
 // (groups do not run together), DRIVER, CANCELLED, NO_MEMORY, GPU_LOST.

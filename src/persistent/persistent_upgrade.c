@@ -172,8 +172,8 @@ static bool write_program(struct gi_upgrade *u, struct glinfer_error *err)
     return true;
 }
 
-// Takes what is kept: the verdict, the program.
-static void look_up(struct gi_upgrade *u)
+// Takes what is kept: the verdict, the program, or that of a peer, if it is not NULL.
+static void look_up(struct gi_upgrade *u, const struct gi_upgrade *peer)
 {
     struct glinfer_error why = {0};
     bool is_loaded = false;
@@ -182,6 +182,9 @@ static void look_up(struct gi_upgrade *u)
         return;
     }
     u->phase = u->phase == PHASE_UNKNOWN ? PHASE_MISSING : u->phase;
+    if (peer) {
+        gi_persistent_share(u->made, peer->made);
+    }
     u->verdict = gi_verdict_load(u->params.folder, &u->key);
     if (is_refused(u)) {
         refuse(u, refusal_of(&u->verdict));
@@ -283,7 +286,7 @@ bool gi_upgrade_prepare(struct gi_upgrade *upgrade, const struct gi_upgrade_plac
     if (gi_upgrade_is_settled(upgrade)) {
         return true;
     }
-    look_up(upgrade);
+    look_up(upgrade, place->peer);
     const bool may_compile = is_patient || upgrade->policy.is_at_once;
     const bool is_new = upgrade->verdict.kind == GI_VERDICT_NONE;
     const uint64_t step_ns = upgrade->params.runner->step_ns;
@@ -342,7 +345,7 @@ bool gi_upgrade_give_up(struct gi_upgrade *upgrade, struct glinfer_error *err)
 struct gi_upgrade_report gi_upgrade_recall(struct gi_upgrade *upgrade)
 {
     if (upgrade->phase != PHASE_READY && upgrade->phase != PHASE_OFF) {
-        look_up(upgrade);
+        look_up(upgrade, NULL);
     }
     return (struct gi_upgrade_report){
         .is_persistent = upgrade->phase == PHASE_READY ||

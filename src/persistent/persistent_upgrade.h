@@ -57,6 +57,8 @@ void gi_upgrade_destroy(struct gi_upgrade *upgrade);
 struct gi_upgrade_place {
     uint32_t n_past, n_free, token;
     const struct gi_joint_place *joint; // of joint steps: live and n_past; NULL: of one sequence
+    // An upgrade of another session that has an executor; its program is shared; NULL: none.
+    const struct gi_upgrade *peer;
 };
 
 // Switches to the persistent executor if it is available. With is_patient, or where

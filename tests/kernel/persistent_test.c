@@ -579,6 +579,28 @@ TEST(a_key_tells_tables_apart)
     }
 }
 
+// The program lives as long as one of several sessions that share it.
+TEST(tables_of_one_key_share_a_program)
+{
+    struct test *f = *state;
+    static uint32_t expected[2 * N];
+    bool is_loaded = true;
+    replay_ordinary(f, N_STEP, expected);
+    struct gi_persistent *first = make(f, record(f), 1, MAX_SPINS);
+    struct gi_persistent *other = create(f, record_labelled(f, 8, false), 1, MAX_SPINS);
+    gi_persistent_share(other, first);
+    check(gi_persistent_load(other, &is_loaded, &f->err), &f->err);
+    assert_false(is_loaded);
+    gi_persistent_destroy(other);
+    struct gi_persistent *second = create(f, record(f), 1, MAX_SPINS);
+    gi_persistent_share(second, first);
+    gi_persistent_destroy(first);
+    check(gi_persistent_load(second, &is_loaded, &f->err), &f->err);
+    assert_true(is_loaded);
+    check(gi_persistent_build(second, NULL, NULL, &f->err), &f->err);
+    expect_steps(f, second, N_STEP, 3, expected);
+}
+
 // Entries whose groups share results, as one stage and as two.
 TEST(groups_of_a_stage_tell_each_other_where_no_other_writes)
 {

@@ -47,8 +47,7 @@ static bool record_steps(void *user, uint32_t end, const struct gi_list_form *fo
 
 static struct gi_executor *find_multi(void *user, uint32_t end, struct glinfer_error *err)
 {
-    struct glinfer_session *session = user;
-    return gi_tables_find(&session->tables, GI_LIST_STEP + end, err);
+    return gi_tables_find(&((struct glinfer_session *)user)->tables, GI_LIST_STEP + end, err);
 }
 
 // Clears the counters of attention that are zero between steps and that a step given up in the
@@ -80,8 +79,8 @@ static bool clear_counters(void *user, struct glinfer_error *err)
 
 static struct gi_executor *create_tail(void *user, uint32_t end, struct glinfer_error *err)
 {
-    struct glinfer_session *session = user;
-    return gi_tables_create_end(&session->tables, (enum gi_step_end)end, err);
+    return gi_tables_create_end(&((struct glinfer_session *)user)->tables, (enum gi_step_end)end,
+                                err);
 }
 
 //-- life ------------------------------------------------------------------------------------------
@@ -108,34 +107,39 @@ uint32_t gi_step_executors_ways(const struct gi_gpu *gpu)
                                       << GLINFER_DISPATCH_PERSISTENT;
 }
 
+// Returns the parameters that steps of a session and joint ones have alike.
+static struct gi_upgrade_params params_of(const struct glinfer_model *model)
+{
+    const struct glinfer_device *device = model->device;
+    return (struct gi_upgrade_params){
+        .gpu = device->gpu,
+        .layer_bytes = model->info.weights / model->hparams.n_layer,
+        .n_vocab = model->hparams.n_vocab,
+        .folder = device->verdict_folder,
+        .device = gi_gpu_platform(device->gpu)->device,
+        .cache_dir = device->cache_dir,
+        .may_compile = device->may_compile,
+    };
+}
+
 bool gi_step_executors_open(struct glinfer_session *session, struct glinfer_error *err)
 {
-    const struct glinfer_model *model = session->model;
-    const struct glinfer_device *device = model->device;
+    struct gi_upgrade_params params = params_of(session->model);
+    const bool has_room = gi_persistent_has_room_to_sample(gi_gpu_limits(params.gpu),
+                                                           session->model->hparams.head_dim);
     struct gi_step_executors *own = gi_array_zeroed(1, sizeof(*own), "the executors of steps", err);
     session->step_executors = own;
+    params.runner = &session->runner;
+    params.state = session->tables.step_buffers.state;
     for (int end = 0; own && end < GI_STEP_END_COUNT; end++) {
-        const struct gi_upgrade_params params = {
-            .gpu = device->gpu,
-            .runner = &session->runner,
-            .source = {.user = session,
-                       .steps = (uint32_t)end,
-                       .record = record_steps,
-                       .multi = find_multi,
-                       .tail = ends[end].has_tail ? create_tail : NULL,
-                       .clear = clear_counters},
-            .name = ends[end].name,
-            .layer_bytes = model->info.weights / model->hparams.n_layer,
-            .n_vocab = model->hparams.n_vocab,
-            .may_be_large = end % GI_STEP_END_ADJUSTED != GI_STEP_END_SMALL_K ||
-                            gi_persistent_has_room_to_sample(gi_gpu_limits(device->gpu),
-                                                             model->hparams.head_dim),
-            .state = session->tables.step_buffers.state,
-            .folder = device->verdict_folder,
-            .device = gi_gpu_platform(device->gpu)->device,
-            .cache_dir = device->cache_dir,
-            .may_compile = device->may_compile,
-        };
+        params.source = (struct gi_upgrade_source){.user = session,
+                                                   .steps = (uint32_t)end,
+                                                   .record = record_steps,
+                                                   .multi = find_multi,
+                                                   .tail = ends[end].has_tail ? create_tail : NULL,
+                                                   .clear = clear_counters};
+        params.name = ends[end].name;
+        params.may_be_large = has_room || end % GI_STEP_END_ADJUSTED != GI_STEP_END_SMALL_K;
         // In f32 the steps of a group are joint ones.
         const bool is_wanted =
             ends[end].name && (session->group->n_slots == 1 || session->tables.recorder.is_half);
@@ -159,6 +163,20 @@ void gi_step_executors_close(struct glinfer_session *session)
 
 //-- around answers --------------------------------------------------------------------------------
 
+// Returns an upgrade of the group whose steps of this end are one dispatch; NULL: none.
+static const struct gi_upgrade *find_peer(const struct gi_session_group *group,
+                                          enum gi_step_end end)
+{
+    const struct gi_upgrade *peer = NULL;
+    for (uint32_t i = 0; i < group->n_slots; i++) {
+        const struct glinfer_session *session = group->sessions[i];
+        const bool is_open = session && session->step_executors;
+        const struct gi_upgrade *own = is_open ? session->step_executors->upgrades[end] : NULL;
+        peer = own && gi_upgrade_executor(own) ? own : peer;
+    }
+    return peer;
+}
+
 bool gi_step_executors_prepare(struct glinfer_session *session, enum gi_step_end end,
                                bool is_patient, glinfer_progress_fn progress, void *user,
                                struct glinfer_error *err)
@@ -171,6 +189,7 @@ bool gi_step_executors_prepare(struct glinfer_session *session, enum gi_step_end
         .n_past = n_past,
         .n_free = sequence->n_ctx - n_past,
         .token = sequence->pending == GI_NO_TOKEN ? 1 : (uint32_t)sequence->pending,
+        .peer = find_peer(session->group, end),
     };
     if (!upgrade || gi_upgrade_is_settled(upgrade)) {
         return true;
@@ -357,29 +376,19 @@ void gi_joint_executors_destroy(struct gi_joint_executors *executors)
 static struct gi_upgrade *create_joint_upgrade(struct gi_joint_executors *own, enum gi_step_end end,
                                                struct glinfer_error *err)
 {
-    struct gi_session_group *group = own->group;
-    const struct glinfer_model *model = group->model;
-    const struct glinfer_device *device = model->device;
-    const struct gi_upgrade_params params = {
-        .gpu = device->gpu,
-        .runner = own->runner,
-        .source = {.user = own,
-                   .steps = (uint32_t)end,
-                   .record = record_joint,
-                   .multi = find_joint_multi,
-                   .head = create_joint_head,
-                   .tail = create_joint_tail,
-                   .clear = clear_joint_counters},
-        .name = ends[end].joint,
-        .layer_bytes = model->info.weights / model->hparams.n_layer,
-        .n_vocab = model->hparams.n_vocab,
-        .state = gi_joint_tables_state(&group->joint),
-        .slots = group->joint.joint.state.range,
-        .folder = device->verdict_folder,
-        .device = gi_gpu_platform(device->gpu)->device,
-        .cache_dir = device->cache_dir,
-        .may_compile = device->may_compile,
-    };
+    const struct gi_joint_tables *tables = &own->group->joint;
+    struct gi_upgrade_params params = params_of(own->group->model);
+    params.runner = own->runner;
+    params.source = (struct gi_upgrade_source){.user = own,
+                                               .steps = (uint32_t)end,
+                                               .record = record_joint,
+                                               .multi = find_joint_multi,
+                                               .head = create_joint_head,
+                                               .tail = create_joint_tail,
+                                               .clear = clear_joint_counters};
+    params.name = ends[end].joint;
+    params.state = gi_joint_tables_state(tables);
+    params.slots = tables->joint.state.range;
     return gi_upgrade_create(&params, err);
 }
 

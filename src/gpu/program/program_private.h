@@ -27,6 +27,7 @@ struct gi_program {
 
 struct gi_program_table {
     struct gi_gpu *gpu; // borrowed
+    uint32_t n_owners;
     struct gi_program *programs;
     uint32_t n_programs;
     size_t capacity;

@@ -109,6 +109,7 @@ struct gi_program_table *gi_program_table_create(struct gi_gpu *gpu, struct glin
         return NULL;
     }
     table->gpu = gpu;
+    table->n_owners = 1;
     gi_program_cache_init(&table->cache, gpu, gpu->cache_dir);
     warn_of_unknown_fault(gpu);
     return table;
@@ -116,7 +117,7 @@ struct gi_program_table *gi_program_table_create(struct gi_gpu *gpu, struct glin
 
 void gi_program_table_destroy(struct gi_program_table *table)
 {
-    if (!table) {
+    if (!table || --table->n_owners > 0) {
         return;
     }
     gi_program_drop_unbuilt(table);
@@ -128,6 +129,12 @@ void gi_program_table_destroy(struct gi_program_table *table)
     gi_program_cache_finish(&table->cache);
     free(table->programs);
     free(table);
+}
+
+struct gi_program_table *gi_program_table_share(struct gi_program_table *table)
+{
+    table->n_owners++;
+    return table;
 }
 
 static bool is_same_key(const struct gi_program_key *a, const struct gi_program_key *b)

@@ -32,7 +32,10 @@ struct gi_program_key {
 struct gi_program_table;
 
 struct gi_program_table *gi_program_table_create(struct gi_gpu *gpu, struct glinfer_error *err);
+// Accepts NULL. The last of several owners destroys it.
 void gi_program_table_destroy(struct gi_program_table *table);
+// Adds an owner, and returns the table.
+struct gi_program_table *gi_program_table_share(struct gi_program_table *table);
 
 // Sets *index to the program's index; equal keys share one. Compiles nothing. Fails with
 // UNSUPPORTED if the device lacks the row's capability, NO_MEMORY.
