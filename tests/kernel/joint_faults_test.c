@@ -2,8 +2,10 @@
 // self-test of joint steps finds it, another takes its place or the answers take turns, and their
 // tokens are the right ones; in f16 (GLINFER_HALF=yes); and where a joint step is one dispatch.
 // Exits with 77 without a device.
+#include "base/clock.h"
 #include "engine/answer/joint_run.h"
 #include "engine/api/call.h"
+#include "engine/session/joint_times.h"
 #include "engine/session/step_executors.h"
 #include "tests/data/test_data.h"
 #include "tests/kernel/fixture/joint_group.h"
@@ -134,6 +136,91 @@ TEST(logits_in_f16_are_the_same_where_another_joins)
     close_group(&group);
 }
 
+static bool is_next_cancelled; // of the chains that are taken
+static uint32_t n_lone;        // joint ones of a single answer
+static bool looks_early;       // the host looks for the first time when a chain is taken
+static uint32_t n_short;       // that had ended by then
+
+WRAP(bool, gi_runner_take, struct gi_runner *runner, struct gi_landing *landing,
+     struct glinfer_error *err)
+{
+    const bool is_cancelled = is_next_cancelled;
+    is_next_cancelled = false;
+    if (is_cancelled) {
+        return gi_error_set(err, GLINFER_STATUS_CANCELLED, "cancelled by the test");
+    }
+    if (looks_early) {
+        runner->polls = (struct gi_polls){.early_ns = gi_clock_ns(), .is_used = true};
+    }
+    const bool ok = __real_gi_runner_take(runner, landing, err);
+    n_short += ok && landing->time.is_short;
+    n_lone += ok && landing->joint.live > 0 && gi_joint_is_lone(landing->joint.live);
+    return ok;
+}
+
+// A chain that had ended when the host looked early takes less than is known.
+TEST(chains_that_ended_early_are_short)
+{
+    static const struct job jobs[N_SLOTS] = {{.n_prompt = N_PROMPT, .n_predict = 8}};
+    for (int is_early = 0; is_early < 2; is_early++) {
+        struct outcome outcomes[N_SLOTS] = {0};
+        struct group group = open_group(*state, 0, 100);
+        looks_early = is_early;
+        n_short = 0;
+        run_jobs(&group, 0, jobs, 1, outcomes);
+        looks_early = false;
+        close_group(&group);
+        assert_int_equal(n_short > 0, is_early);
+    }
+}
+
+static const struct gi_runner *slow_runner;
+static uint32_t n_slow; // looks of the host that its chains are not over yet
+
+WRAP(bool, gi_runner_poll, struct gi_runner *runner, bool *is_ready, struct glinfer_error *err)
+{
+    const bool ok = __real_gi_runner_poll(runner, is_ready, err);
+    if (runner == slow_runner && n_slow > 0) {
+        n_slow--;
+        *is_ready = false;
+    }
+    return ok;
+}
+
+// Begins two answers at once, with two chains in flight, as on a GPU. The first token of one takes
+// longer, and the other, which could go on, waits for it.
+TEST(joint_steps_in_f16_wait_for_an_answer_that_joins)
+{
+    static const struct job jobs[N_SLOTS] = {{.n_prompt = N_PROMPT, .n_predict = 40},
+                                             {.n_prompt = N_PROMPT, .n_predict = 40}};
+    struct outcome outcomes[N_SLOTS] = {0};
+    const struct glinfer_session_params params =
+        PARAMS(session, .n_ctx = N_CTX, .precision = GLINFER_PRECISION_F16);
+    struct group group = open_group_with(*state, &params);
+    struct glinfer_session *session = group.sessions[0];
+    if (!session->tables.recorder.is_half) {
+        close_group(&group);
+        skip();
+    }
+    struct gi_platform_info *platform =
+        (struct gi_platform_info *)gi_gpu_platform(gi_session_gpu(session)); // for this test
+    const bool is_software = platform->is_software;
+    platform->is_software = false;
+    n_lone = 0;
+    n_slow = 40;
+    slow_runner = &group.sessions[0]->runner;
+    begin(&group, &jobs[0], 0);
+    begin(&group, &jobs[1], 1);
+    while (!outcomes[0].is_over && !outcomes[1].is_over) {
+        step(&group, 0, jobs, outcomes);
+    }
+    platform->is_software = is_software;
+    slow_runner = NULL;
+    close_group(&group);
+    assert_int_equal(n_slow, 0);
+    assert_int_equal(n_lone, 0);
+}
+
 // With two chains in flight, as on a GPU, an answer that others have left ends its joint chains.
 TEST(steps_in_f16_are_not_joint_where_others_have_left)
 {
@@ -187,17 +274,6 @@ static void note_line(void *user, enum glinfer_log_level level, const char *mess
     said->is_compiled = said->is_compiled || strstr(message, "compiling persistent");
     said->is_one = said->is_one || strstr(message, "is one dispatch of 1 groups (joint, ");
     said->n_given_up += strstr(message, "a joint step in one dispatch was given up") != NULL;
-}
-
-static bool is_next_cancelled; // of the chains that are taken
-
-WRAP(bool, gi_runner_take, struct gi_runner *runner, struct gi_landing *landing,
-     struct glinfer_error *err)
-{
-    const bool is_cancelled = is_next_cancelled;
-    is_next_cancelled = false;
-    return is_cancelled ? gi_error_set(err, GLINFER_STATUS_CANCELLED, "cancelled by the test")
-                        : __real_gi_runner_take(runner, landing, err);
 }
 
 // Begins an answer that is cancelled during the trial of the program, whose chain stays in flight.

@@ -71,44 +71,32 @@ static void deliver(struct gi_answer *answer, const struct gi_ring_entry *entry)
     }
 }
 
-// Divides the time of a chain among its steps. With glinfer_step, several calls may have submitted
-// the chain, it may have begun after another whose end was not seen, and it may have ended long
-// before it is read; the time since its submission began is then an upper bound, used only if it is
-// below the known one.
-static void learn_step(struct gi_answer *answer, const struct gi_landing *landing, uint64_t now)
+// Divides the time of a chain, and of the draft that it checks, among its steps.
+static void learn_step(struct gi_answer *answer, const struct gi_chain_time *time)
 {
     struct gi_runner *runner = &answer->session->runner;
-    const uint64_t last = answer->clock.last_ns + answer->clock.rested_ns;
-    const bool is_behind =
-        !gi_answer_is_stepped(answer) || (answer->clock.is_end_seen && last > landing->begin_ns);
     const struct gi_speculation *draft = &answer->speculation;
     const bool is_draft = draft->phase == GI_SPECULATION_FLYING;
-    const uint64_t begin = is_behind ? last : is_draft ? draft->begin_ns : landing->begin_ns;
-    const uint64_t ns = now > begin ? now - begin : 1;
-    const uint64_t step_ns = ns / landing->n_steps;
-    answer->clock.is_end_seen =
-        !gi_answer_is_stepped(answer) || gi_polls_saw_end(&runner->polls, now, ns);
-    const bool is_exact =
-        answer->clock.is_end_seen && (is_behind || is_draft || last <= landing->begin_ns);
-    answer->clock.landing_ns = is_exact ? ns : 0;
+    const uint64_t ns = is_draft ? time->end_ns - draft->begin_ns : time->ns;
+    answer->clock.landing_ns = time->is_exact ? ns : 0;
     if (runner->step_ns == 0 || (!is_draft && !draft->is_alone)) {
-        runner->step_ns = gi_polls_learn(&runner->polls, now, runner->step_ns, step_ns, is_exact);
+        runner->step_ns = gi_chain_time_learn(time, runner->step_ns, ns / answer->landing.n_steps);
     }
 }
 
-static void learn_time(struct gi_answer *answer, const struct gi_landing *landing)
+static void learn_time(struct gi_answer *answer)
 {
-    const uint64_t now = gi_clock_ns();
+    struct gi_landing *landing = &answer->landing;
     answer->clock.last_cpu_ns = gi_clock_cpu_ns();
+    answer->clock.last_ns = landing->time.end_ns;
     if (landing->first == 0) {
-        answer->clock.first_ns = now;
+        answer->clock.first_ns = answer->clock.last_ns;
         answer->clock.first_cpu_ns = answer->clock.last_cpu_ns;
         answer->clock.landing_ns = 0;
     } else {
-        learn_step(answer, landing, now);
+        learn_step(answer, &landing->time);
     }
-    answer->clock.last_ns = now;
-    answer->clock.rested_ns = 0;
+    landing->step_ns = answer->session->runner.step_ns;
 }
 
 // Discards the chains after one that its executor gave up, which are no-ops, and continues with the
@@ -189,7 +177,7 @@ static bool take_chain(struct gi_answer *answer)
     if (landing->is_faulty) {
         return recover(answer, landing, true);
     }
-    learn_time(answer, landing);
+    learn_time(answer);
     return take_landing(answer);
 }
 
@@ -210,7 +198,7 @@ static void deliver_next(struct gi_answer *answer)
     const struct gi_landing *landing = &answer->landing;
     const uint32_t i = answer->next++;
     answer->session->sequence.n_past = answer->base + landing->first + i;
-    const uint64_t steps_ns = answer->session->runner.step_ns * landing->n_steps;
+    const uint64_t steps_ns = landing->step_ns * landing->n_steps;
     deliver(answer, &landing->entries[i]);
     gi_speculation_note(answer, landing, i);
     if (!gi_answer_is_finished(answer) && answer->next == answer->n_live && landing->first > 0) {

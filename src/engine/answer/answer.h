@@ -36,10 +36,8 @@ struct gi_answer_clock {
     uint64_t start_ns, first_ns, last_ns; // the call, the first token, the end of the latest chain
     uint64_t start_cpu_ns, first_cpu_ns, last_cpu_ns; // CPU time of the process at these
     uint64_t waits;                                   // number of waits for the GPU before the call
-    uint64_t rested_ns;                               // duration since the end of the latest chain
     uint64_t landing_ns;                              // duration of the latest chain; 0: unknown
     uint64_t rest_until;                              // with glinfer_step: end of the rest
-    bool is_end_seen; // the latest chain was retired soon after its end
 };
 
 // The prompt, a pending token of the session included.

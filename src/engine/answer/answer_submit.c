@@ -180,7 +180,6 @@ void gi_answer_rest(struct gi_answer *answer, uint64_t busy_ns)
         gi_clock_sleep(slice);
         left -= slice;
     }
-    answer->clock.rested_ns = gi_clock_ns() - begin;
 }
 
 //-- the prompt ----------------------------------------------------------------------------------

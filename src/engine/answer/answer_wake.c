@@ -68,7 +68,9 @@ static uint64_t find_wake(const struct glinfer_device *device, struct gi_answer 
         return find_poll(joint, now);
     }
     if (runner->n_flights == 0 || answer->open.executor) {
-        const uint64_t interval = find_interval(gi_time_box_expected(&runner->box));
+        const bool is_joint = gi_joint_run_suits(answer); // another's chain wakes it, too
+        const uint64_t interval =
+            is_joint ? MOST_POLL_NS : find_interval(gi_time_box_expected(&runner->box));
         return gi_gpu_platform(device->gpu)->is_software ? 0 : now + interval;
     }
     if (watch(device, answer)) {

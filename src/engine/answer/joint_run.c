@@ -140,7 +140,7 @@ static bool has_untaken(const struct gi_answer *answer)
     return (joint_of(answer)->untaken & bit_of(answer)) != 0;
 }
 
-// Returns true if an answer decodes: it has its first token and may have more.
+// Returns true if an answer decodes: its first step was submitted, and it may have more.
 static bool is_decoding(const struct gi_answer *answer)
 {
     return answer && gi_answer_is_stepped(answer) && answer->n_submitted > 0 &&
@@ -214,34 +214,37 @@ static bool is_any_behind(const struct gi_joint_run *joint)
     return is_any;
 }
 
-// Returns true if an answer can take part in a chain that begins now.
+// Returns true if an answer can take part in a chain that begins now, or after its own chains.
 static bool is_ready(const struct gi_answer *answer)
 {
-    return is_decoding(answer) && answer->session->runner.n_flights == 0 &&
-           !answer->open.executor && !answer->has_failed &&
+    return is_decoding(answer) && !answer->open.executor && !answer->has_failed &&
            answer->n_submitted < answer->max_steps && answer->state == GI_ANSWER_DECODES &&
            gi_clock_ns() >= answer->clock.rest_until &&
            !(gi_answer_needs_tokens(answer) && is_behind(answer)) && !answer->logits_ns &&
            is_joint_next(answer);
 }
 
-// Returns the bit set of slots for a chain that begins now; 0: wait for an answer or the GPU.
+// Returns the bit set of slots for a chain that begins now; 0: wait for an answer or the GPU. An
+// answer that only awaits a chain of its own is waited for: answers that begin together end so.
 static uint32_t choose_slots(const struct gi_joint_run *joint)
 {
     const struct gi_session_group *group = joint->group;
-    const uint32_t n_flights = joint->runner.n_flights;
-    bool is_alone = gi_gpu_platform(joint->runner.gpu)->is_software;
+    bool is_alone = gi_gpu_platform(joint->runner.gpu)->is_software, is_awaited = false;
     uint32_t set = 0;
     for (uint32_t i = 0; i < group->n_slots; i++) {
         const struct gi_answer *answer = find_answer(group, i);
         if (is_decoding(answer)) {
+            const bool is_near = answer->session->runner.n_flights > 0;
+            const bool is_member = is_ready(answer);
+            is_awaited = is_awaited || (is_near && is_member && !is_behind(answer));
             is_alone =
                 is_alone || answer->session->gpu_duty < 100 || gi_answer_needs_tokens(answer);
-            set |= (uint32_t)is_ready(answer) << i;
+            set |= (uint32_t)(is_member && !is_near) << i;
         }
     }
-    const bool is_full = n_flights >= (is_alone ? 1 : GI_CHAINS_IN_FLIGHT);
-    return is_full || (is_alone && is_any_behind(joint)) || group->joint.is_refused ? 0 : set;
+    const bool is_full = joint->runner.n_flights >= (is_alone ? 1 : GI_CHAINS_IN_FLIGHT);
+    const bool waits = is_full || is_awaited || (is_alone && is_any_behind(joint));
+    return waits || group->joint.is_refused ? 0 : set;
 }
 
 //-- submitting ------------------------------------------------------------------------------------
@@ -412,12 +415,10 @@ static bool look(struct gi_joint_run *joint, struct gi_answer *answer)
     if (!gi_runner_take(&joint->runner, &joint->landing, &answer->err)) {
         return false;
     }
-    const struct gi_landing *landing = &joint->landing;
-    if (landing->is_faulty) {
+    if (joint->landing.is_faulty) {
         return give_up(joint, answer);
     }
-    gi_joint_times_learn(&joint->times, &joint->runner.polls, gi_joint_is_lone(landing->joint.live),
-                         landing->begin_ns, gi_clock_ns(), landing->n_steps);
+    gi_joint_times_learn(&joint->times, &joint->landing);
     joint->runner.step_ns = joint->times.step_ns[gi_joint_is_lone(joint->place.live)];
     joint->untaken = joint->landing.joint.live & ~joint->landing.joint.left;
     return true;
@@ -426,13 +427,12 @@ static bool look(struct gi_joint_run *joint, struct gi_answer *answer)
 // Stores the chain's results for one answer in answer->landing.
 static void take(struct gi_joint_run *joint, struct gi_answer *answer)
 {
+    uint64_t *step_ns = &answer->session->runner.step_ns;
     joint->untaken &= ~bit_of(answer);
     answer->landing = gi_landing_of_slot(&joint->landing, answer->session->slot);
-    answer->session->runner.step_ns =
-        joint->times.step_ns[gi_joint_is_lone(joint->landing.joint.live)];
-    answer->clock.last_ns = joint->times.last_ns;
+    *step_ns = *step_ns ? *step_ns : answer->landing.step_ns; // a step of its own takes no more
+    answer->clock.last_ns = answer->landing.time.end_ns;
     answer->clock.last_cpu_ns = gi_clock_cpu_ns();
-    answer->clock.rested_ns = 0;
 }
 
 //-- turns -----------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 // The joint chains of a group of sessions (engine/session/session_group.h): answers that decode at
 // the same time by glinfer_step share their steps. answer.c advances each answer and calls this
 // module where it would submit or retire a chain. A chain begins after all ready answers have
-// delivered their tokens, or earlier if the GPU need not wait for the host. Answers join and leave
-// between two chains. The context is entered.
+// delivered their tokens, or earlier if the GPU need not wait for the host, and after chains of
+// their own. Answers join and leave between two chains. The context is entered.
 #pragma once
 
 #include "engine/answer/answer.h"

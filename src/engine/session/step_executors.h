@@ -44,7 +44,8 @@ enum glinfer_dispatch gi_step_executors_recall(struct glinfer_session *session,
                                                enum gi_step_end end,
                                                double step_ns[GLINFER_DISPATCH_WAYS]);
 // Returns true if such steps are submitted as one dispatch, and sets the times of a step by many
-// dispatches and by one, in nanoseconds; 0: not measured.
+// dispatches and by one, in nanoseconds; 0: not measured. If a step has taken less than half
+// since they were compared, the GPU was slow then, and both are scaled to it.
 bool gi_step_executors_is_one(const struct glinfer_session *session, enum gi_step_end end,
                               uint64_t *multi_ns, uint64_t *one_ns);
 // Returns the cache key of the verdicts on such steps; NULL: none. For tests.

@@ -49,14 +49,17 @@ static bool begin_fetch(struct gi_speech_call *call, const struct gi_range *rang
     return true;
 }
 
-// Waits for a fence, in a divided call no longer than the step may.
-static enum gi_net_result wait_for(const struct gi_speech_call *call, const struct gi_fence *fence,
-                                   uint64_t since_ns)
+// Waits for the oldest chain or else for what is fetched, in a divided call no longer than the step
+// may.
+static enum gi_net_result wait_for(const struct gi_speech_call *call, bool is_chain)
 {
+    struct glinfer_session *session = call->session;
+    const struct gi_fence *fence = &session->logits.fence;
     enum { SLICE_NS = 50000 };
     for (bool is_done = call->pause_ns == 0; !is_done;) {
-        if (!gi_fence_poll(gi_session_gpu(call->session), fence, since_ns, &is_done,
-                           call->failure)) {
+        if (!(is_chain ? gi_runner_poll(&session->runner, &is_done, call->failure)
+                       : gi_fence_poll(gi_session_gpu(session), fence, call->since_ns, &is_done,
+                                       call->failure))) {
             return GI_NET_FAILED;
         }
         if (!is_done && gi_clock_ns() >= call->pause_ns) {
@@ -71,16 +74,14 @@ static enum gi_net_result wait_for(const struct gi_speech_call *call, const stru
 
 enum gi_net_result gi_speech_call_wait(struct gi_speech_call *call)
 {
-    const struct gi_runner *runner = &call->session->runner;
-    const uint32_t last = (runner->next_flight + GI_RUNNER_SLOTS - 1) % GI_RUNNER_SLOTS;
-    return wait_for(call, &runner->readbacks[last].fence, runner->flights[last].submitted_ns);
+    return wait_for(call, true);
 }
 
 static enum gi_net_result end_fetch(struct gi_speech_call *call)
 {
     struct gi_readback *readback = &call->session->logits;
     struct gi_gpu *gpu = gi_session_gpu(call->session);
-    const enum gi_net_result result = wait_for(call, &readback->fence, call->since_ns);
+    const enum gi_net_result result = wait_for(call, false);
     uint32_t n_ran;
     if (result != GI_NET_DONE) {
         return result;

@@ -113,7 +113,7 @@ static bool take_tokens(const struct gi_speech_call *call, const struct gi_step_
     *n_out = n;
     const bool is_timed = state->step > 0 && !call->is_divided; // nothing but steps
     if (is_timed && n > 0 && n == landing.n_steps) {            // in full
-        runner->step_ns = (gi_clock_ns() - landing.begin_ns) / n;
+        runner->step_ns = landing.time.ns / n;
     }
     return gi_runner_check_count(runner, &landing, n, call->failure);
 }

@@ -21,6 +21,12 @@ bool gi_fence_poll(struct gi_gpu *gpu, const struct gi_fence *fence, uint64_t si
                    bool *is_done, struct glinfer_error *err);
 void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence);
 
+// The last chain, in the order of submission, that was taken on a gpu.
+struct gi_last_end {
+    uint64_t number;      // of the chain, from 1 on; 0: there is none
+    uint64_t busy_ns, ns; // times of the clock when it had not ended, and when it was taken
+};
+
 void gi_gpu_flush(struct gi_gpu *gpu);
 // Flushes, and returns a descriptor that is readable once all that was submitted is done; -1: the
 // driver has none. The caller closes it.

@@ -50,6 +50,8 @@ struct gi_gpu {
     GLuint unbinder;            // program of gi_gpu_unbind; 0: not needed yet
     struct gi_buffer run_count; // 4 bytes; what the GPU counts (gpu/dispatch/run_count.h)
     struct gi_run_total submitted;
+    struct gi_last_end last_end;
+    uint64_t n_chains;  // that runners submitted
     bool counts_runs;   // no run count of the driver was seen to be wrong
     bool counts_groups; // all grids come from the host, which counts odd ones twice
     bool is_fault_lost; // one did, and nobody has noticed yet

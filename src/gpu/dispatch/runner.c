@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/round.h"
+#include "gpu/device/gpu_private.h"
 #include "gpu/dispatch/dispatch_replay.h"
 #include "gpu/dispatch/run_count.h"
 
@@ -85,6 +86,7 @@ bool gi_runner_begin(struct gi_runner *runner, struct glinfer_error *err)
     }
     gi_time_box_forget(&runner->box);
     forget_flights(runner);
+    runner->polls = (struct gi_polls){0};
     runner->epoch++;
     runner->last = NULL;
     return gi_run_count_begin(runner->gpu, err);
@@ -187,6 +189,7 @@ bool gi_runner_submit(struct gi_runner *runner, struct gi_executor *executor,
         !gi_readback_end(readback, runner->gpu, err)) {
         return false;
     }
+    flight.number = ++runner->gpu->n_chains;
     flight.submitted_ns = gi_clock_ns();
     flight.fence_fd = runner->wants_fence_fds ? gi_gpu_fence_fd(runner->gpu) : -1;
     flight.expected_ns = chain->n_steps * runner->step_ns;
@@ -225,6 +228,30 @@ bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void
     return gi_run_count_check(runner->gpu, n_ran, gi_run_count_submitted(runner->gpu).n, err);
 }
 
+struct gi_chain_time gi_polls_measure(const struct gi_polls *polls, struct gi_last_end *last,
+                                      uint64_t number, uint64_t begin_ns, uint64_t now)
+{
+    const uint64_t punctual_ns = 1000000;
+    const bool is_in_order = number > last->number;
+    const uint64_t from = is_in_order ? gi_max_u64(begin_ns, last->busy_ns) : begin_ns;
+    const uint64_t begin = gi_max_u64(begin_ns, last->ns), ns = now > begin ? now - begin : 1;
+    const bool is_begin_seen =
+        number == last->number + 1 && (last->ns <= begin_ns || (last->ns - last->busy_ns) * 4 < ns);
+    const bool is_exact = is_begin_seen && (now - polls->busy_ns) * 4 < ns;
+    const bool is_short = polls->busy_ns < polls->early_ns && now - polls->early_ns < punctual_ns;
+    if (is_in_order) {
+        *last = (struct gi_last_end){number, gi_max_u64(polls->busy_ns, from), now};
+    }
+    return (struct gi_chain_time){now, is_exact ? ns : gi_max_u64(now - from, 1), is_exact,
+                                  is_short};
+}
+
+uint64_t gi_chain_time_learn(const struct gi_chain_time *time, uint64_t known, uint64_t step_ns)
+{
+    const bool is_taken = time->is_exact || known == 0 || step_ns < known;
+    return is_taken ? step_ns : time->is_short ? known - known / 4 : known;
+}
+
 bool gi_runner_poll(struct gi_runner *runner, bool *is_ready, struct glinfer_error *err)
 {
     const uint32_t index = find_oldest(runner);
@@ -232,6 +259,7 @@ bool gi_runner_poll(struct gi_runner *runner, bool *is_ready, struct glinfer_err
     const bool ok = gi_fence_poll(runner->gpu, &runner->readbacks[index].fence,
                                   runner->flights[index].submitted_ns, is_ready, err);
     runner->polls.busy_ns = *is_ready ? runner->polls.busy_ns : gi_clock_ns();
+    runner->polls.is_used = true;
     return ok;
 }
 
@@ -239,7 +267,7 @@ uint64_t gi_runner_expected(const struct gi_runner *runner, uint64_t *ns)
 {
     const struct gi_flight *oldest = &runner->flights[find_oldest(runner)];
     *ns = oldest->expected_ns;
-    return gi_max_u64(oldest->submitted_ns, runner->taken_ns);
+    return gi_max_u64(oldest->submitted_ns, runner->gpu->last_end.ns);
 }
 
 int gi_runner_fence_fd(const struct gi_runner *runner)
@@ -257,11 +285,11 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct
     if (!entries) {
         return false;
     }
+    const uint64_t now = gi_clock_ns();
+    runner->polls.busy_ns = runner->polls.is_used ? runner->polls.busy_ns : now;
     uint32_t tail[2] = {0}; // the run count, the fault
     memcpy(tail, entries + flight.n_entries, (flight.has_fault ? 2 : 1) * sizeof(tail[0]));
     end_flight(runner);
-    runner->taken_ns = gi_clock_ns();
-    runner->polls.early_ns = 0;
     *landing = (struct gi_landing){.first = flight.first,
                                    .n_steps = flight.n_steps,
                                    .joint = flight.joint,
@@ -270,7 +298,10 @@ bool gi_runner_take(struct gi_runner *runner, struct gi_landing *landing, struct
                                    .n_submitted = flight.n_submitted,
                                    .n_ran = tail[0],
                                    .n_indirect = flight.n_indirect,
-                                   .begin_ns = flight.begin_ns};
+                                   .time = gi_polls_measure(&runner->polls, &runner->gpu->last_end,
+                                                            flight.number, flight.begin_ns, now)};
+    runner->polls.early_ns = 0;
+    runner->polls.is_used = false;
     return true;
 }
 

@@ -25,6 +25,7 @@ struct gi_flight {
     bool has_fault;              // its executor may have given up
     uint32_t n_submitted;        // dispatches since the epoch began (gpu/dispatch/run_count.h)
     uint32_t n_indirect;         // of a step, with grids from the GPU
+    uint64_t number;             // among the chains of the gpu
     uint64_t begin_ns;           // time of the clock when its submission began
     uint64_t submitted_ns;       // time of the clock when all of it was submitted
     uint64_t expected_ns;        // of its steps
@@ -35,31 +36,24 @@ struct gi_flight {
 struct gi_polls {
     uint64_t busy_ns;  // when it was last seen not to have ended; 0: never
     uint64_t early_ns; // when the host is to look before the expected end; 0: it is past that
+    bool is_used;      // else the host waits for each chain, and sees its end
 };
 
-// Returns true if the end of a chain that took about ns was seen soon enough to be its time.
-static inline bool gi_polls_saw_end(const struct gi_polls *polls, uint64_t now, uint64_t ns)
-{
-    return (now - polls->busy_ns) * 4 < ns;
-}
+// The time of a chain that was taken.
+struct gi_chain_time {
+    uint64_t end_ns; // time of the clock when it was taken
+    uint64_t ns;     // GPU time; unless is_exact, an upper bound
+    bool is_exact;
+    bool is_short; // it had ended when the host looked early: it takes less than expected
+};
 
-// Returns true if a chain had already ended when the host looked early, and in time: it takes less
-// than expected.
-static inline bool gi_polls_were_late(const struct gi_polls *polls, uint64_t now)
-{
-    const uint64_t punctual_ns = 1000000;
-    return polls->busy_ns < polls->early_ns && now >= polls->early_ns &&
-           now - polls->early_ns < punctual_ns;
-}
-
-// Returns the time of a step that is known after a chain whose steps took step_ns each, or, unless
-// is_exact, at most so long. known: the time before; 0: unknown.
-static inline uint64_t gi_polls_learn(const struct gi_polls *polls, uint64_t now, uint64_t known,
-                                      uint64_t step_ns, bool is_exact)
-{
-    const bool is_taken = is_exact || known == 0 || step_ns < known;
-    return is_taken ? step_ns : gi_polls_were_late(polls, now) ? known - known / 4 : known;
-}
+// Measures a chain, submitted from begin_ns on, that is taken now, and updates *last. The time is
+// exact if it is long beside the uncertainty of its begin and of its end.
+struct gi_chain_time gi_polls_measure(const struct gi_polls *polls, struct gi_last_end *last,
+                                      uint64_t number, uint64_t begin_ns, uint64_t now);
+// Returns the time of a step that is known after a chain whose steps took step_ns each. known: the
+// time before; 0: unknown.
+uint64_t gi_chain_time_learn(const struct gi_chain_time *time, uint64_t known, uint64_t step_ns);
 
 struct gi_runner {
     struct gi_gpu *gpu;          // borrowed
@@ -70,7 +64,6 @@ struct gi_runner {
     struct gi_time_box box;      // of chains that are submitted in a box; has the same budget
     uint64_t step_ns;            // measured time of a decode step; 0: not known
     struct gi_polls polls;
-    uint64_t taken_ns;    // time of the clock when the last chain was taken
     bool wants_fence_fds; // of the chains that are submitted
     uint32_t epoch;       // of step_state, the first half of the sentinel
     struct gi_readback readbacks[GI_RUNNER_SLOTS];
@@ -87,7 +80,8 @@ struct gi_landing {
     bool is_faulty;                      // the executor gave up: entries hold nothing
     uint32_t n_submitted, n_ran;         // dispatches since the epoch began
     uint32_t n_indirect;                 // of a step, with grids from the GPU
-    uint64_t begin_ns;                   // time of the clock when its submission began
+    struct gi_chain_time time;
+    uint64_t step_ns; // time of its steps that is known by now; 0: unknown
 };
 
 // Fails with NO_MEMORY, DRIVER.
@@ -134,8 +128,8 @@ bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void
 // Sets *is_ready to whether the oldest chain in flight has completed; a chain is in flight. Fails
 // with GPU_LOST.
 bool gi_runner_poll(struct gi_runner *runner, bool *is_ready, struct glinfer_error *err);
-// Returns the time of the clock at which that chain begins, as chains run one after another, and
-// sets *ns to what its steps take. What was submitted before it, such as a prompt, does not count:
+// Returns the time of the clock at which that chain begins, if no other is in flight, and sets *ns
+// to what its steps take. What was submitted before it, such as a prompt, does not count:
 // its time is a rough estimate.
 uint64_t gi_runner_expected(const struct gi_runner *runner, uint64_t *ns);
 // Returns its descriptor, which lives until it is taken or forgotten; -1: it has none.
