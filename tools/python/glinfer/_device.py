@@ -79,7 +79,7 @@ class Device(Handle):
         """Continues the answers of the device for about budget_us microseconds.
 
         Returns whether something happened. If not, call again when fileno() is readable. Answers keep their
-        tokens and failures until they are iterated.
+        tokens and failures until they are iterated. Raises InvalidArgumentError if no answer is in progress.
         """
         event = self._event
         with self._guard.lock:
