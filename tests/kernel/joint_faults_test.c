@@ -100,6 +100,30 @@ TEST(a_report_has_the_programs_of_joint_steps)
 
 //-- halves ----------------------------------------------------------------------------------------
 
+// Opens sessions in f16; skips the test if the device has no products in f16.
+static struct group open_half(struct tiny_model *f, uint32_t chain_length)
+{
+    const struct glinfer_session_params params = PARAMS(
+        session, .n_ctx = N_CTX, .chain_length = chain_length, .precision = GLINFER_PRECISION_F16);
+    struct group group = open_group_with(f, &params);
+    if (!group.sessions[0]->tables.recorder.is_half) {
+        close_group(&group);
+        skip();
+    }
+    return group;
+}
+
+// Sets whether the device is a software renderer, which has one chain in flight. Returns whether it
+// was.
+static bool set_software(const struct group *group, bool is_software)
+{
+    struct gi_platform_info *platform =
+        (struct gi_platform_info *)gi_gpu_platform(gi_session_gpu(group->sessions[0]));
+    const bool was_software = platform->is_software;
+    platform->is_software = is_software;
+    return was_software;
+}
+
 // An answer with a grammar takes steps in two pieces where it is alone, logits and choice, and
 // joint ones beside others. Wherever it changes, its logits are those that it has alone.
 TEST(logits_in_f16_are_the_same_where_another_joins)
@@ -111,13 +135,7 @@ TEST(logits_in_f16_are_the_same_where_another_joins)
                                  .gbnf = "root ::= \"abcdefghabcdefghabcdefgh\""},
                                 {.n_prompt = N_PROMPT, .n_predict = 4, .n_probs = 1}};
     struct outcome alone[N_SLOTS] = {0};
-    const struct glinfer_session_params params =
-        PARAMS(session, .n_ctx = N_CTX, .precision = GLINFER_PRECISION_F16);
-    struct group group = open_group_with(*state, &params);
-    if (!group.sessions[0]->tables.recorder.is_half) {
-        close_group(&group);
-        skip();
-    }
+    struct group group = open_half(*state, 0);
     run_jobs(&group, 0, jobs, 1, alone);
     assert_true(alone[0].n > 8);
     for (uint32_t n = 1; n < alone[0].n - 2; n++) {
@@ -194,18 +212,8 @@ TEST(joint_steps_in_f16_wait_for_an_answer_that_joins)
     static const struct job jobs[N_SLOTS] = {{.n_prompt = N_PROMPT, .n_predict = 40},
                                              {.n_prompt = N_PROMPT, .n_predict = 40}};
     struct outcome outcomes[N_SLOTS] = {0};
-    const struct glinfer_session_params params =
-        PARAMS(session, .n_ctx = N_CTX, .precision = GLINFER_PRECISION_F16);
-    struct group group = open_group_with(*state, &params);
-    struct glinfer_session *session = group.sessions[0];
-    if (!session->tables.recorder.is_half) {
-        close_group(&group);
-        skip();
-    }
-    struct gi_platform_info *platform =
-        (struct gi_platform_info *)gi_gpu_platform(gi_session_gpu(session)); // for this test
-    const bool is_software = platform->is_software;
-    platform->is_software = false;
+    struct group group = open_half(*state, 0);
+    const bool was_software = set_software(&group, false);
     n_lone = 0;
     n_slow = 40;
     slow_runner = &group.sessions[0]->runner;
@@ -214,7 +222,7 @@ TEST(joint_steps_in_f16_wait_for_an_answer_that_joins)
     while (!outcomes[0].is_over && !outcomes[1].is_over) {
         step(&group, 0, jobs, outcomes);
     }
-    platform->is_software = is_software;
+    set_software(&group, was_software);
     slow_runner = NULL;
     close_group(&group);
     assert_int_equal(n_slow, 0);
@@ -227,18 +235,9 @@ TEST(steps_in_f16_are_not_joint_where_others_have_left)
     static const struct job jobs[N_SLOTS] = {{.n_prompt = N_PROMPT, .n_predict = 60},
                                              {.n_prompt = N_PROMPT, .n_predict = 20}};
     struct outcome outcomes[N_SLOTS] = {0};
-    const struct glinfer_session_params params =
-        PARAMS(session, .n_ctx = N_CTX, .chain_length = 2, .precision = GLINFER_PRECISION_F16);
-    struct group group = open_group_with(*state, &params);
+    struct group group = open_half(*state, 2);
     struct glinfer_session *session = group.sessions[0];
-    if (!session->tables.recorder.is_half) {
-        close_group(&group);
-        skip();
-    }
-    struct gi_platform_info *platform =
-        (struct gi_platform_info *)gi_gpu_platform(gi_session_gpu(session)); // for this test
-    const bool is_software = platform->is_software;
-    platform->is_software = false;
+    const bool was_software = set_software(&group, false);
     begin(&group, &jobs[0], 0);
     begin(&group, &jobs[1], 1);
     uint32_t n_joint = 0, n_left = 0;
@@ -249,7 +248,7 @@ TEST(steps_in_f16_are_not_joint_where_others_have_left)
         n_joint += is_joint && !is_alone;
         n_left += is_joint && is_alone;
     }
-    platform->is_software = is_software;
+    set_software(&group, was_software);
     close_group(&group);
     assert_true(n_joint > 0);
     if (n_left > 12) { // the tokens of two chains and what was not delivered
