@@ -35,7 +35,7 @@ struct gi_persistent {
     struct gi_executor base;
     struct gi_executor *head, *tail;   // owned; NULL: steps begin and end in the program
     struct gi_gpu *gpu;                // borrowed
-    struct gi_program_table *programs; // the program alone, so that a refusal is of no other
+    struct gi_program_table *programs; // only its own, since a refusal ends a build
     struct gi_buffer table, control;
     struct gi_range bindings[GI_PERSISTENT_MAX_BINDINGS];
     uint32_t n_bindings;

@@ -107,7 +107,7 @@ uint32_t gi_step_executors_ways(const struct gi_gpu *gpu)
                                       << GLINFER_DISPATCH_PERSISTENT;
 }
 
-// Returns the parameters that steps of a session and joint ones have alike.
+// Returns the parameters that steps of a session share with joint ones.
 static struct gi_upgrade_params params_of(const struct glinfer_model *model)
 {
     const struct glinfer_device *device = model->device;

@@ -23,7 +23,7 @@ void gi_fence_finish(struct gi_gpu *gpu, struct gi_fence *fence);
 
 // The last chain, in the order of submission, that was taken on a gpu.
 struct gi_last_end {
-    uint64_t number;      // of the chain, from 1 on; 0: there is none
+    uint64_t number;      // chains count from 1; 0: there is none
     uint64_t busy_ns, ns; // times of the clock when it had not ended, and when it was taken
 };
 

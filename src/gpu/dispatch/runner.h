@@ -129,8 +129,8 @@ bool gi_runner_read(struct gi_runner *runner, const struct gi_range *range, void
 // with GPU_LOST.
 bool gi_runner_poll(struct gi_runner *runner, bool *is_ready, struct glinfer_error *err);
 // Returns the time of the clock at which that chain begins, if no other is in flight, and sets *ns
-// to what its steps take. What was submitted before it, such as a prompt, does not count:
-// its time is a rough estimate.
+// to what its steps take. What was submitted before it, such as a prompt, does not count: its time
+// is a rough estimate.
 uint64_t gi_runner_expected(const struct gi_runner *runner, uint64_t *ns);
 // Returns its descriptor, which lives until it is taken or forgotten; -1: it has none.
 int gi_runner_fence_fd(const struct gi_runner *runner);

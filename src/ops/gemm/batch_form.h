@@ -19,8 +19,8 @@ bool gi_batch_is_open(const struct gi_gpu *gpu);
 // Returns the largest number of tokens for which a separate recording for small batches is faster.
 // Its row ranges have room for that many rows, by which ops choose their kernels.
 uint32_t gi_batch_small_tokens(const struct gi_gpu *gpu);
-// Kernels are chosen by the room for tokens. So there are lists for small batches, for short ones
-// of at most GI_SHORT_BATCH tokens, for a middle size and for the largest.
+// Kernels are chosen by the room for tokens. So there are lists for small batches, for short ones,
+// which have at most GI_SHORT_BATCH tokens, for a middle size and for the largest.
 enum { GI_BATCH_SIZES = 3, GI_SHORT_BATCH = 256 };
 // Returns the maximum tokens of batches of a size, from 0, the small ones, on; 0: the device needs
 // no such size.

@@ -27,7 +27,7 @@ static void learn(struct clock *clock, const struct gi_polls *polls, uint32_t se
     clock->last = (struct gi_last_end){last.number, last.busy_ns / UNIT_NS, last.ns / UNIT_NS};
 }
 
-// Learns that of a chain that ends when it is looked at.
+// Learns the time of a chain that ends when the host looks at it.
 static void learn_seen(struct clock *clock, uint32_t set, uint64_t begin, uint64_t time)
 {
     const struct gi_polls polls = {.busy_ns = begin + time - 1};
@@ -45,7 +45,7 @@ static void expect(const struct clock *clock, int rows, uint64_t time)
     assert_int_equal(clock->times.step_ns[rows], time * UNIT_NS);
 }
 
-// Expects the time of a step with several rows that is fit to decide; 0: none is.
+// Expects the time of a step with several rows that is fit to decide; 0: no time is.
 static void expect_shared(const struct clock *clock, uint64_t now, uint64_t time)
 {
     assert_int_equal(gi_joint_times_shared(&clock->times, now * UNIT_NS), time * UNIT_NS);
